@@ -80,18 +80,12 @@ func (c *cursor) bytes() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if int64(n) > int64(len(c.p)-c.off) {
-		c.off -= 4
-		return nil, c.shortAfter(int64(n), "string")
+	if left := int64(len(c.p) - c.off); int64(n) > left {
+		return nil, &DecodeError{Offset: c.off - 4, Reason: fmt.Sprintf("string of %d bytes, %d left", n, left), err: io.ErrUnexpectedEOF}
 	}
 	b := c.p[c.off : c.off+int(n) : c.off+int(n)]
 	c.off += int(n)
 	return b, nil
-}
-
-// shortAfter is short for what follows a length word. The cursor is at the length word.
-func (c *cursor) shortAfter(n int64, what string) error {
-	return &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%s of %d bytes, %d left", what, n, len(c.p)-c.off-4), err: io.ErrUnexpectedEOF}
 }
 
 // count returns an array's length, which it reads unless it is fixed, and checks that the

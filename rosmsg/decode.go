@@ -38,10 +38,8 @@ type Message struct {
 
 // Get returns the value of a field, or nil if the type has no such field.
 func (m *Message) Get(name string) any {
-	for i, f := range m.Type.fields {
-		if f.name == name {
-			return m.Values[i]
-		}
+	if i := m.Type.field(name); i >= 0 {
+		return m.Values[i]
 	}
 	return nil
 }

@@ -1,8 +1,8 @@
 package rosmsg
 
 import (
+	"errors"
 	"fmt"
-	"math/big"
 	"strconv"
 	"strings"
 	"unicode"
@@ -269,22 +269,14 @@ func fitsKind(value string, k Kind) bool {
 		return value == "True" || value == "False" || err == nil
 	case Float32, Float64:
 		_, err := strconv.ParseFloat(plain, 64)
-		return err == nil || isRange(err)
+		return err == nil || errors.Is(err, strconv.ErrRange)
 	}
-	if len(plain) > 40 { // also what is long to convert
-		return false
+	bits := 8 * int(k.size())
+	n, err := strconv.ParseInt(plain, 10, bits)
+	if k.unsigned() && n != 0 { // -0 is a number, too
+		_, err = strconv.ParseUint(strings.TrimPrefix(plain, "+"), 10, bits)
 	}
-	n, ok := new(big.Int).SetString(plain, 10)
-	if !ok {
-		return false
-	}
-	if bits := 8 * int(k.size()); k.unsigned() {
-		return n.Sign() >= 0 && n.BitLen() <= bits
-	} else if n.Sign() < 0 {
-		return n.Not(n).BitLen() < bits
-	} else {
-		return n.BitLen() < bits
-	}
+	return err == nil
 }
 
 // isSpace is what Python strips from a line.

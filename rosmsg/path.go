@@ -101,12 +101,10 @@ func (p *Path) name(name string) error {
 	//exhaustive:ignore
 	switch p.last.kind {
 	case Struct:
-		for i, f := range p.last.msg.fields {
-			if f.name == name {
-				p.steps = append(p.steps, step{field: i})
-				p.last = f.wire
-				return nil
-			}
+		if i := p.last.msg.field(name); i >= 0 {
+			p.steps = append(p.steps, step{field: i})
+			p.last = p.last.msg.fields[i].wire
+			return nil
 		}
 	case Time, Duration:
 		part := timePart

@@ -3,7 +3,6 @@ package rosmsg
 import (
 	"crypto/md5" //nolint:gosec // ROS identifies types by md5
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -142,6 +141,16 @@ func (t *Type) Fields() []Field {
 		all[i] = Field{Name: f.name, Type: f.wire.name}
 	}
 	return all
+}
+
+// field returns the number of the field with a name, or -1.
+func (t *Type) field(name string) int {
+	for i := range t.fields {
+		if t.fields[i].name == name {
+			return i
+		}
+	}
+	return -1
 }
 
 // Dependencies returns all types that t is made of, at any depth, each once, in the order
@@ -345,9 +354,6 @@ func checksum(t *Type, s *spec) string {
 	sum := md5.Sum([]byte(strings.TrimFunc(b.String(), isSpace))) //nolint:gosec // see above
 	return hex.EncodeToString(sum[:])
 }
-
-// isRange says that a number is well formed but beyond what a float64 holds.
-func isRange(err error) bool { return errors.Is(err, strconv.ErrRange) }
 
 // pythonName is how ROS's Python calls a field whose name Python reserves.
 func pythonName(name string) string {

@@ -199,18 +199,13 @@ func (c *cursor) element(w *wire, i int, root *Type) error {
 
 // Field returns a field of a message.
 func (v Value) Field(name string) (Value, error) {
+	i := -1
 	if v.Kind() == Struct {
-		for i, f := range v.wire.msg.fields {
-			if f.name == name {
-				return v.at(i)
-			}
-		}
+		i = v.wire.msg.field(name)
 	}
-	return Value{}, &FieldError{Type: v.name(), Path: name, Reason: fmt.Sprintf("%s has no field %q", v.Type(), clip(name))}
-}
-
-// at returns field i of a message.
-func (v Value) at(i int) (Value, error) {
+	if i < 0 {
+		return Value{}, &FieldError{Type: v.name(), Path: name, Reason: fmt.Sprintf("%s has no field %q", v.Type(), clip(name))}
+	}
 	c := cursor{p: v.p, off: v.off}
 	if err := c.field(v.wire.msg, i); err != nil {
 		return Value{}, v.root.blame(err)

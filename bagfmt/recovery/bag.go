@@ -109,7 +109,11 @@ func (t *inputConns) add(h *wire.RecordHeader, data []byte, at int64) inputConn 
 		return old
 	}
 	if ok {
-		report.repair(wire.Corrupt(at, rosbag.OpConnection, "id %d is another connection before, of %.80q and %.80q", c.ID, topicOf(old.out), c.Topic))
+		before := ""
+		if old.out != nil {
+			before = old.out.Topic
+		}
+		report.repair(wire.Corrupt(at, rosbag.OpConnection, "id %d is another connection before, of %.80q and %.80q", c.ID, before, c.Topic))
 	}
 	out, err := t.out.connection(c, d)
 	if err != nil {
@@ -117,13 +121,6 @@ func (t *inputConns) add(h *wire.RecordHeader, data []byte, at int64) inputConn 
 	}
 	t.byID[c.ID] = inputConn{d, out}
 	return t.byID[c.ID]
-}
-
-func topicOf(c *rosbag.Connection) string {
-	if c == nil {
-		return ""
-	}
-	return c.Topic
 }
 
 // expectedCounts holds the message counts of chunk infos and index data, and reports
@@ -154,14 +151,9 @@ func (e *expectedCounts) addChunkInfo(pos int64, counts []byte) {
 	}
 }
 
-// has reports whether there is a chunk info for a chunk at pos: of one that was added after
-// the first index section, for example.
-func (e *expectedCounts) has(pos int64) bool {
-	_, ok := e.find(pos)
-	return ok
-}
-
-func (e *expectedCounts) find(pos int64) (int, bool) {
+// find returns the index of the chunk info for the chunk at pos. There is one, for example, of a chunk that was added
+// after the first index section.
+func (e *expectedCounts) find(pos int64) (i int, ok bool) {
 	return slices.BinarySearchFunc(e.infos, pos, func(p infoCount, pos int64) int { return cmp.Compare(p.pos, pos) })
 }
 
@@ -179,13 +171,8 @@ func (e *expectedCounts) take(pos int64) (messages uint64, ok bool) {
 // endChunk reports the missing messages of an unterminated chunk, or of index data whose
 // chunk was not found.
 func (e *expectedCounts) endChunk() {
-	want := e.indexed
-	if want == 0 {
-		want = e.open
-	}
-	if want > e.kept {
-		e.report.Dropped += want - e.kept
-	}
+	want := cmp.Or(e.indexed, e.open)
+	e.report.Dropped += max(want, e.kept) - e.kept
 	e.indexed, e.open, e.kept = 0, 0, 0
 }
 

@@ -13,162 +13,139 @@ const (
 	maxEndCandidates   = 4 // index data records tried as the end of a chunk with a wrong length
 )
 
-// chunkFinder finds the data of chunk records, also of those with a wrong length, and
-// passes the chunks to the stage.
-type chunkFinder struct {
-	in      *recoverInput
-	report  *Report
-	decoder *chunkDecoder
-	stage   *chunkStage
-	budget  int64 // bytes that may still be searched for the ends of chunks
-}
-
-func newChunkFinder(in *recoverInput, decoder *chunkDecoder, stage *chunkStage) *chunkFinder {
-	return &chunkFinder{in: in, report: decoder.report, decoder: decoder, stage: stage, budget: maxEndSearchFactor * in.size}
-}
-
-// lostError means that the end of the record at start cannot be determined.
-type lostError struct {
-	start int64
-	err   error
-}
-
-func (e *lostError) Error() string { return e.err.Error() }
-func (e *lostError) Unwrap() error { return e.err }
-
-// find reads the chunk record at start, whose header is h, and seeks to its end. It returns
-// a lostError if there is no known end.
-func (f *chunkFinder) find(bag *inputBag, h *wire.RecordHeader, start int64) error {
+// chunkData reads the data of the chunk record at start, whose header is h, also if its length is wrong, and seeks to
+// its end. It passes the chunk to the stage.
+func (w *recoverWalker) chunkData(h *wire.RecordHeader, start int64) error {
 	p := h.ChunkPlace(start)
-	n, err := f.in.s.Length(start, rosbag.OpChunk)
+	n, err := w.in.s.Length(start, rosbag.OpChunk)
 	if err != nil {
-		return &lostError{start, err}
+		return w.lost(start, err)
 	}
-	p.Stored, p.Data = n, f.in.s.Off
+	p.Stored, p.Data = n, w.in.s.Off
 	if n == 0 && p.Size == 0 {
-		return f.placeholder(bag, &p)
+		return w.placeholder(&p)
 	}
 	end := p.Data + n
-	if end > f.in.size {
-		return f.unbounded(bag, &p, wire.Torn(start, rosbag.OpChunk, "data", f.in.size-p.Data, n))
+	if end > w.in.size {
+		return w.unbounded(&p, wire.Torn(start, rosbag.OpChunk, "data", w.in.size-p.Data, n))
 	}
-	if err := wire.CheckChunkSize(start, p.Compression, p.Stored, p.Size, f.decoder.limit); err != nil {
-		return f.reject(bag, &p, err)
+	if err := wire.CheckChunkSize(start, p.Compression, p.Stored, p.Size, w.decoder.limit); err != nil {
+		return w.reject(&p, err)
 	}
-	if c, ok := f.decoder.takeAhead(&p); ok {
-		f.in.seek(end)
-		f.hold(bag, c)
+	if c, ok := w.decoder.takeAhead(&p); ok {
+		w.in.seek(end)
+		w.hold(c)
 		return nil
 	}
-	c, err := f.decoder.read(f.in.s, &p)
+	c, err := w.decoder.read(w.in.s, &p)
 	if err != nil {
-		return f.reject(bag, &p, err)
+		return w.reject(&p, err)
 	}
-	whole := n > 0 && f.in.chunkCanEndHere()
-	err = f.decoder.decode(&c)
+	whole := n > 0 && w.in.chunkCanEndHere()
+	err = w.decoder.decode(&c)
 	switch {
 	case err == nil && (c.certain || whole):
-		f.hold(bag, c)
+		w.hold(c)
 		return nil
-	case whole && !f.in.containsChunk(&p, end): // else the length is wrong, and the record at end a coincidence
-		return f.reject(bag, &p, err)
+	case whole && !w.in.containsChunk(&p, end): // else the length is wrong, and the record at end a coincidence
+		return w.reject(&p, err)
 	case err == nil:
 		err = wire.Corrupt(start, rosbag.OpChunk, "no record follows its data of %d bytes", n)
 	}
-	return f.unbounded(bag, &c.place, err)
+	return w.unbounded(&c.place, err)
 }
 
 // hold passes a complete chunk to the stage.
-func (f *chunkFinder) hold(bag *inputBag, c decodedChunk) {
-	f.stage.hold(stagedChunk{decodedChunk: c, bag: bag, end: c.place.Data + c.place.Stored})
+func (w *recoverWalker) hold(c decodedChunk) {
+	w.stage.hold(stagedChunk{decodedChunk: c, bag: w.bag, end: c.place.Data + c.place.Stored})
 }
 
 // reject passes a lost chunk to the stage and seeks to its end.
-func (f *chunkFinder) reject(bag *inputBag, p *wire.ChunkPlace, err error) error {
+func (w *recoverWalker) reject(p *wire.ChunkPlace, err error) error {
 	end := p.Data + p.Stored
-	f.stage.hold(stagedChunk{decodedChunk: decodedChunk{place: *p}, bag: bag, end: end, err: err})
-	f.in.seek(end)
-	if !f.in.recordAt(end) {
-		return f.stage.release()
+	w.stage.hold(stagedChunk{decodedChunk: decodedChunk{place: *p}, bag: w.bag, end: end, err: err})
+	w.in.seek(end)
+	if !w.in.recordAt(end) {
+		return w.stage.release()
 	}
 	return nil
 }
 
 // placeholder handles a chunk whose length was never written: stock's recorder was killed
 // while the chunk was open.
-func (f *chunkFinder) placeholder(bag *inputBag, p *wire.ChunkPlace) error {
-	f.report.repair(wire.Corrupt(p.Pos, rosbag.OpChunk, "was not completed"))
-	if p.Compression == rosbag.CompressionNone || f.in.recordAt(p.Data) {
-		bag.unterminated = true
+func (w *recoverWalker) placeholder(p *wire.ChunkPlace) error {
+	w.report.repair(wire.Corrupt(p.Pos, rosbag.OpChunk, "was not completed"))
+	if p.Compression == rosbag.CompressionNone || w.in.recordAt(p.Data) {
+		w.bag.unterminated = true
 		return nil
 	}
-	return f.unbounded(bag, p, wire.Corrupt(p.Pos, rosbag.OpChunk, "was not completed"))
+	return w.unbounded(p, wire.Corrupt(p.Pos, rosbag.OpChunk, "was not completed"))
 }
 
 // unbounded handles a chunk whose length is wrong or unknown, as reason says.
-func (f *chunkFinder) unbounded(bag *inputBag, p *wire.ChunkPlace, reason error) error {
+func (w *recoverWalker) unbounded(p *wire.ChunkPlace, reason error) error {
 	if _, err := rosbag.ParseCompression(string(p.Compression)); err != nil {
 		var magic [4]byte
-		n, _ := f.in.r.ReadAt(magic[:], p.Data) // unreadable bytes are not lz4
+		n, _ := w.in.r.ReadAt(magic[:], p.Data) // unreadable bytes are not lz4
 		p.Compression = codec.Guess(magic[:n])
 	}
 	if p.Compression == rosbag.CompressionNone {
-		return f.unboundedNone(bag, p, reason)
+		return w.unboundedNone(p, reason)
 	}
-	limit := f.decoder.limit
+	limit := w.decoder.limit
 	most := max(min(p.Size, limit), p.Stored)
 	if p.Size == 0 {
 		most = limit
 	}
-	most = min(most+most/32+wire.StreamBufferBytes, f.in.size-p.Data)
-	if f.budget -= most; f.budget < 0 {
-		return &lostError{p.Pos, reason}
+	most = min(most+most/32+wire.StreamBufferBytes, w.in.size-p.Data)
+	if w.endBudget -= most; w.endBudget < 0 {
+		return w.lost(p.Pos, reason)
 	}
 	for end, tries := p.Data, 0; tries < maxEndCandidates; tries++ {
 		var ok bool
-		if end, ok = search.IndexData(f.in.r, end, p.Data+most); !ok {
+		if end, ok = search.IndexData(w.in.r, end, p.Data+most); !ok {
 			break
 		}
 		q := *p
 		q.Stored = end - p.Data
-		f.in.seek(p.Data)
-		if c, err := f.decoder.read(f.in.s, &q); err == nil && f.decoder.decode(&c) == nil {
-			f.report.repair(reason)
-			f.hold(bag, c)
+		w.in.seek(p.Data)
+		if c, err := w.decoder.read(w.in.s, &q); err == nil && w.decoder.decode(&c) == nil {
+			w.report.repair(reason)
+			w.hold(c)
 			return nil
 		}
 		end++
 	}
-	c, err := f.decoder.decodeTorn(f.in.section(p.Data), p)
+	c, err := w.decoder.decodeTorn(w.in.section(p.Data), p)
 	if err != nil || len(c.data) == 0 {
-		return &lostError{p.Pos, reason} // damaged, not only truncated: no part of it is certain
+		return w.lost(p.Pos, reason) // damaged, not only truncated: no part of it is certain
 	}
-	f.stage.hold(stagedChunk{decodedChunk: c, bag: bag, end: f.in.size, err: reason})
-	f.in.seek(f.in.size)
+	w.stage.hold(stagedChunk{decodedChunk: c, bag: w.bag, end: w.in.size, err: reason})
+	w.in.seek(w.in.size)
 	return nil
 }
 
 // unboundedNone finds the end of the records of an uncompressed chunk. If its checksum
 // matches, it has none, or the file ends first, the walker reads the records one by one.
-func (f *chunkFinder) unboundedNone(bag *inputBag, p *wire.ChunkPlace, reason error) error {
-	end, torn, messages := f.in.extent(p)
-	expected, known := bag.counts.take(p.Pos)
+func (w *recoverWalker) unboundedNone(p *wire.ChunkPlace, reason error) error {
+	end, torn, messages := w.in.extent(p)
+	expected, known := w.bag.counts.take(p.Pos)
 	if end == p.Data { // not even one record
-		f.report.Dropped += expected
-		return &lostError{p.Pos, reason}
+		w.report.Dropped += expected
+		return w.lost(p.Pos, reason)
 	}
-	if p.Checked && !torn && !f.in.checksumMatches(p, end) {
+	if p.Checked && !torn && !w.in.checksumMatches(p, end) {
 		if !known {
 			expected = messages
 		}
-		f.report.skip(p.Pos, end-p.Pos, expected, reason)
-		bag.unterminated, bag.counts.kept = true, expected // index data that follows counts them again
-		f.in.seek(end)
+		w.report.skip(p.Pos, end-p.Pos, expected, reason)
+		w.bag.unterminated, w.bag.counts.kept = true, expected // index data that follows counts them again
+		w.in.seek(end)
 		return nil
 	}
-	f.report.repair(reason)
-	f.report.Chunks++
-	bag.unterminated, bag.counts.open = true, expected
-	f.in.seek(p.Data)
+	w.report.repair(reason)
+	w.report.Chunks++
+	w.bag.unterminated, w.bag.counts.open = true, expected
+	w.in.seek(p.Data)
 	return nil
 }

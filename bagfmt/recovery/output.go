@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"slices"
 
@@ -24,11 +23,6 @@ type recoverOutput struct {
 	recorded map[rosbag.ConnID]struct{}        // connections whose records have been written
 	used     map[rosbag.ConnID]struct{}        // connections that have messages
 }
-
-// writeError marks errors of the Writer. They end Recover.
-type writeError struct{ error }
-
-func (f writeError) Unwrap() error { return f.error }
 
 func newRecoverOutput(w *bagfmt.Writer, report *Report) *recoverOutput {
 	return &recoverOutput{
@@ -66,19 +60,10 @@ func (o *recoverOutput) connection(c *rosbag.Connection, d connDigest) (*rosbag.
 	return c, nil
 }
 
-// addConnection adds a connection with a new id.
-func (o *recoverOutput) addConnection(c *rosbag.Connection) (*rosbag.Connection, error) {
-	added, err := o.w.AddConnection(c.Topic, c.Header)
-	if err != nil {
-		return nil, writeError{fmt.Errorf("topic %q: %w", c.Topic, err)}
-	}
-	return added, nil
-}
-
 // writeMessage adds a message to a new chunk.
 func (o *recoverOutput) writeMessage(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 	if err := o.w.Write(c, t, data); err != nil {
-		return writeError{err}
+		return err
 	}
 	o.count(c, 1)
 	return nil
@@ -87,7 +72,7 @@ func (o *recoverOutput) writeMessage(c *rosbag.Connection, t rosbag.Time, data [
 // copyChunk writes a chunk as it was stored.
 func (o *recoverOutput) copyChunk(c *chunk.Sealed) error {
 	if err := o.w.WriteChunk(c); err != nil {
-		return writeError{err}
+		return err
 	}
 	for _, n := range c.Counts {
 		o.count(n.Conn, n.Count)

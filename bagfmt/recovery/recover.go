@@ -143,8 +143,8 @@ func convert(s *bagfmt.Scanner, out *recoverOutput, progress *progressMeter) err
 		}
 		c := conns[m.Conn]
 		if c == nil {
-			if c, err = out.addConnection(m.Conn); err != nil {
-				return err
+			if c, err = out.w.AddConnection(m.Conn.Topic, m.Conn.Header); err != nil {
+				return fmt.Errorf("topic %q: %w", m.Conn.Topic, err)
 			}
 			conns[m.Conn] = c
 		}

@@ -2,7 +2,6 @@ package recovery
 
 import (
 	"bytes"
-	"errors"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
@@ -17,9 +16,10 @@ type recoverWalker struct {
 	report   *Report
 	progress *progressMeter
 	decoder  *chunkDecoder
-	finder   *chunkFinder
 	stage    *chunkStage
 	bag      *inputBag
+
+	endBudget int64 // bytes that may still be searched for the ends of chunks
 }
 
 func newRecoverWalker(in *recoverInput, out *recoverOutput, decoder *chunkDecoder, progress *progressMeter) *recoverWalker {
@@ -29,7 +29,7 @@ func newRecoverWalker(in *recoverInput, out *recoverOutput, decoder *chunkDecode
 	}
 	return &recoverWalker{
 		in: in, out: out, report: out.report, progress: progress,
-		decoder: decoder, finder: newChunkFinder(in, decoder, stage), stage: stage, bag: newInputBag(out),
+		decoder: decoder, stage: stage, bag: newInputBag(out), endBudget: maxEndSearchFactor * in.size,
 	}
 }
 
@@ -46,6 +46,9 @@ func (w *recoverWalker) walk() error {
 			return err
 		}
 	}
+	if w.progress.err != nil { // the last chunk is not lost
+		return w.progress.err
+	}
 	if err := w.stage.release(); err != nil {
 		return err
 	}
@@ -53,7 +56,7 @@ func (w *recoverWalker) walk() error {
 		return err
 	}
 	w.bag.counts.close()
-	return w.progress.err
+	return nil
 }
 
 // versionLine skips the version line at the start of a bag. It reports false if there is
@@ -137,7 +140,7 @@ func (w *recoverWalker) skipData(h *wire.RecordHeader, start int64) error {
 
 // chunk handles a chunk record. headerErr is the damage of its header, if any.
 func (w *recoverWalker) chunk(h *wire.RecordHeader, start int64, headerErr error) error {
-	if w.bag.chunkInfos > 0 && !w.bag.counts.has(start) { // the bag before is complete
+	if _, known := w.bag.counts.find(start); w.bag.chunkInfos > 0 && !known { // the bag before is complete
 		w.beginBag()
 		w.stage.repeats.possible = true
 	}
@@ -149,15 +152,7 @@ func (w *recoverWalker) chunk(h *wire.RecordHeader, start int64, headerErr error
 	if headerErr != nil {
 		w.report.repair(headerErr)
 	}
-	err := w.finder.find(w.bag, h, start)
-	if w.progress.err != nil { // the chunk is not lost
-		return w.progress.err
-	}
-	var lost *lostError
-	if errors.As(err, &lost) {
-		return w.lost(lost.start, lost.err)
-	}
-	return err
+	return w.chunkData(h, start)
 }
 
 // indexData handles an index data record.
@@ -272,6 +267,9 @@ func (w *recoverWalker) damagedRecord(h *wire.RecordHeader, start int64, err err
 // lost continues after the record at start, whose end is unknown: at the next record of an
 // uncompressed chunk if there is one, else at the next chunk.
 func (w *recoverWalker) lost(start int64, err error) error {
+	if w.progress.err != nil { // a chunk whose unpacking was interrupted is not lost
+		return w.progress.err
+	}
 	if failed := w.stage.release(); failed != nil {
 		return failed
 	}

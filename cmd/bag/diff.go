@@ -81,7 +81,7 @@ func (f *diffFlags) Run(ctx context.Context, out bagjob.Output) error {
 	}
 	o.Workers = bagjob.Workers()
 	o.Damaged = d.damage
-	d.Bar.Begin(bagjob.Bytes("Comparing "+filepath.Base(store.Redact(f.B)), bags[0].Size+bags[1].Size))
+	d.Bar.Set(bagjob.Bytes("Comparing "+filepath.Base(store.Redact(f.B)), bags[0].Size+bags[1].Size), 0)
 	found, err := bagdiff.Compare(ctx, bags[0].Source, bags[1].Source, o)
 	d.Bar.Clear()
 	if err != nil {
@@ -142,13 +142,11 @@ func (f *diffFlags) options() (o bagdiff.Options, err error) {
 // anyTopic returns an error if neither bag has a topic that was asked for: otherwise a
 // misspelt topic would make the bags equal.
 func (f *diffFlags) anyTopic(bags [2]*bagopen.Recording) error {
-	for _, p := range f.Topic {
-		re, err := bagquery.AnyOf([]string{p}, false)
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(slices.Concat(bags[0].Connections(), bags[1].Connections()), func(c *rosbag.Connection) bool { return re.MatchString(c.Topic) }) {
-			return fmt.Errorf("--topic %s: neither bag has such a topic", p)
+	asked := bagquery.Selection{Topic: f.Topic}
+	missing := asked.Unmatched(bags[1].Source)
+	for _, topic := range asked.Unmatched(bags[0].Source) {
+		if slices.Contains(missing, topic) {
+			return fmt.Errorf("%s: neither bag has such a topic", topic)
 		}
 	}
 	return nil

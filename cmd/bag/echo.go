@@ -67,7 +67,7 @@ func (f *echoFlags) Run(ctx context.Context, out bagjob.Output) error {
 		Topics: topics, Format: f.format(), NoArrays: f.NoArrays, NoStrings: f.NoStrings, Limit: f.Count,
 		Escape:  f.CSV && bagjob.IsTerminal(out.Stdout),
 		Odd:     e.complainBetween,
-		Unshown: func(err error) { e.SetLossy(); e.complainBetween(err) },
+		Unshown: func(err error) { e.Lossy = true; e.complainBetween(err) },
 	})
 	e.Wanted = e.printer.Asks
 	if f.Expr != "" {

@@ -51,7 +51,7 @@ func (f *infoFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if err != nil {
 		return err
 	}
-	failed := j.Each(ctx, "Reading bags", paths, func(j *bagjob.Job, n int) error {
+	failed := j.Each("Reading bags", paths, func(j *bagjob.Job, n int) error {
 		info, err := f.summarize(j, paths[n])
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (f *infoFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if ctx.Err() != nil {
 		return failed
 	}
-	if j.Lossy() {
+	if j.Lossy {
 		fix := "gobag reindex"
 		if slices.ContainsFunc(paths, func(p string) bool { return store.IsURL(p) || bagopen.IsROS2(ctx, p) }) {
 			fix = "gobag convert"
@@ -85,7 +85,7 @@ func (f *infoFlags) summarize(j *bagjob.Job, path string) (info *baginfo.Info, e
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	shown := store.Redact(path)
-	j.Bar.Begin(bagjob.Bytes("Reading "+filepath.Base(shown), b.Size))
+	j.Bar.Set(bagjob.Bytes("Reading "+filepath.Base(shown), b.Size), 0)
 	sample := 0
 	if store.Remote(path) && !f.Exact {
 		sample = sampledChunks

@@ -35,8 +35,7 @@ type Options struct {
 // bagfmt.Reader has opened. Check returns an error if the file is neither of the two or cannot be read, or if
 // ctx is done.
 func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, error) {
-	o.Workers = max(o.Workers, 1)
-	c := &checker{ctx: ctx, o: o, report: &Report{Size: size, Damage: []Damage{}, Warnings: []Warning{}}}
+	c := newChecker(ctx, o, &Report{Size: size})
 	var key []byte
 	unwrap := rememberKey(o.UnwrapKey, &key)
 	reader, err := bagfmt.NewReader(r, size, bagfmt.ReaderOptions{
@@ -73,8 +72,8 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 	}
 	c.report.Version = scanner.Version()
 	c.report.Encrypted = scanner.Encryption() != nil
-	v := newVerification(reader, o.Workers)
-	defer v.stop()
+	v := newVerification(reader, c.o.Workers)
+	defer v.wg.Wait()
 	if err := c.scan(scanner, v); err != nil {
 		return nil, err
 	}
@@ -136,6 +135,12 @@ type checker struct {
 	types   msgtypes.Cache
 }
 
+func newChecker(ctx context.Context, o Options, r *Report) *checker {
+	o.Workers = max(o.Workers, 1)
+	r.Damage, r.Warnings = []Damage{}, []Warning{}
+	return &checker{ctx: ctx, o: o, report: r, seen: make(map[location]struct{}), counts: make(map[*rosbag.Connection]*connState)}
+}
+
 // connState is the state of the scan for one connection.
 type connState struct {
 	messages  uint64
@@ -194,7 +199,6 @@ func (e *contextReader) Read(p []byte) (int, error) {
 // scan reads all records from front to back, which checks their structure and the
 // checksums of chunks. It reports its progress to v.
 func (c *checker) scan(s *bagfmt.Scanner, v *verification) error {
-	c.counts = make(map[*rosbag.Connection]*connState)
 	deep := newDeep(c)
 	defer deep.stop()
 	for {
@@ -203,8 +207,7 @@ func (c *checker) scan(s *bagfmt.Scanner, v *verification) error {
 		switch {
 		case errors.Is(err, io.EOF):
 			c.report.Connections = len(s.Connections())
-			deep.stop()
-			deep.report()
+			deep.finish()
 			for conn, st := range c.counts {
 				st.oddTimes.report(c, conn, "its time")
 				if st.backwards > 0 {

@@ -18,7 +18,7 @@ import (
 // definitions compares the definition of each connection with its checksum.
 func (c *checker) definitions(conns []*rosbag.Connection) {
 	for _, conn := range conns {
-		definition, ok := conn.Header.Get("message_definition")
+		definition, ok := conn.Header.Get(rosbag.KeyMessageDefinition)
 		switch {
 		case !ok && c.report.Version < "2": // older versions have none
 			continue
@@ -38,11 +38,6 @@ func (c *checker) definitions(conns []*rosbag.Connection) {
 			c.definition(conn, fmt.Sprintf("the md5sum of its definition of %s is %s, its header says %.40q", typ.Name(), sum, conn.Header.MD5Sum()))
 		}
 	}
-}
-
-// hasDefinition reports whether messages can be decoded with the definition in h.
-func hasDefinition(h rosbag.Header) bool {
-	return h.Type() != "*" && (h.MessageDefinition() != "" || h.MD5Sum() == rosmsg.EmptyMD5Sum)
 }
 
 // definition reports a definition that does not match its md5sum. In old bags that is only a
@@ -120,7 +115,7 @@ func (d *deep) add(m *rosbag.Message, st *connState, before Offset) {
 	}
 	if st.deep == nil {
 		st.deep = &deepState{conn: m.Conn}
-		if hasDefinition(m.Conn.Header) {
+		if m.Conn.Header.Type() != "*" {
 			st.deep.typ, _ = d.c.types.Of(m.Conn) // definitions reports why it is nil
 		}
 		if st.deep.typ != nil {
@@ -142,10 +137,16 @@ func (d *deep) add(m *rosbag.Message, st *connState, before Offset) {
 	}
 }
 
+// stop waits for the goroutines.
+func (d *deep) stop() { _ = d.decoding.Wait() } // decoding returns no error
+
 // send decodes the batch on a goroutine of its own. It waits while the batches keep too much memory, or all
 // workers are busy. After the end of the check it drops the batch.
 func (d *deep) send() {
 	b := d.batch
+	if len(b.tasks) == 0 {
+		return
+	}
 	d.batch = batch{tasks: make([]decodeTask, 0, len(b.tasks))}
 	b.bytes = min(b.bytes, maxBatchBytes)
 	if d.memory.Acquire(d.c.ctx, b.bytes) != nil {
@@ -199,16 +200,10 @@ func (d *deep) failed(s *decodeTask, err error) {
 	s.state.first = list[:min(len(list), maxListedFailures)]
 }
 
-// stop waits until everything is decoded. A second call does nothing.
-func (d *deep) stop() {
-	if len(d.batch.tasks) > 0 {
-		d.send()
-	}
-	_ = d.decoding.Wait() // decoding returns no error
-}
-
-// report notes the first failures of each connection.
-func (d *deep) report() {
+// finish decodes what is left, waits, and notes the first failures of each connection.
+func (d *deep) finish() {
+	d.send()
+	d.stop()
 	for _, s := range d.states {
 		s.odd.report(d.c, s.conn, "the stamp of its header")
 		for n, f := range s.first {

@@ -124,9 +124,6 @@ func (c *checker) damage(err error) {
 	if _, known := c.seen[at]; known && at.offset != UnknownOffset {
 		return
 	}
-	if c.seen == nil {
-		c.seen = make(map[location]struct{})
-	}
 	if len(c.seen) < maxDamage {
 		c.seen[at] = struct{}{}
 	}

@@ -18,16 +18,13 @@ const adviceSource = "gobag convert makes a bag of the other messages"
 // nanoseconds, which holds no such time.
 func CheckSource(ctx context.Context, s rosbag.Source, o Options) (*Report, error) {
 	info := s.Info()
-	o.Workers = max(o.Workers, 1)
-	c := &checker{ctx: ctx, o: o, counts: make(map[*rosbag.Connection]*connState), report: &Report{
-		Version: info.Version, Size: info.Size, Indexed: info.Indexed, Connections: len(s.Connections()), Damage: []Damage{}, Warnings: []Warning{},
-	}}
+	c := newChecker(ctx, o, &Report{Version: info.Version, Size: info.Size, Indexed: info.Indexed, Connections: len(s.Connections())})
 	for _, err := range info.Damage {
 		c.unread(err)
 	}
 	deep := newDeep(c)
 	defer deep.stop()
-	for m, err := range rosbag.Messages(s, rosbag.Query{Workers: o.Workers, Cancel: ctx.Done()}) {
+	for m, err := range rosbag.Messages(s, rosbag.Query{Workers: c.o.Workers, Cancel: ctx.Done()}) {
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -38,8 +35,7 @@ func CheckSource(ctx context.Context, s rosbag.Source, o Options) (*Report, erro
 		st := c.count(m)
 		deep.add(m, st, UnknownOffset)
 	}
-	deep.stop()
-	deep.report()
+	deep.finish()
 	for _, conn := range s.Connections() {
 		if c.counts[conn] == nil {
 			c.warn(conn.Topic, "connection %d has no messages", conn.ID)

@@ -1,6 +1,7 @@
 package bagcheck
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -27,27 +28,19 @@ type verification struct {
 	found  []bagfmt.VerifiedChunk // by chunk
 	next   int                    // the first chunk that is not started
 	behind *semaphore.Weighted    // of maxBehind
-	work   chan int
-	wg     sync.WaitGroup
+	idle   chan *bagfmt.Verifier
+	wg     sync.WaitGroup // of the others
 }
 
-// newVerification starts the goroutines. A nil reader means that there is nothing to verify.
+// newVerification makes the verifiers. A nil reader means that there is nothing to verify.
 func newVerification(r *bagfmt.Reader, workers int) *verification {
-	v := &verification{reader: r, behind: semaphore.NewWeighted(maxBehind), work: make(chan int)}
+	v := &verification{reader: r, behind: semaphore.NewWeighted(maxBehind), idle: make(chan *bagfmt.Verifier, workers)}
 	if r == nil {
 		return v
 	}
 	v.found = make([]bagfmt.VerifiedChunk, r.NumSpans())
-	work := v.work
 	for range workers {
-		// owner: Check; ends when stop closes work.
-		v.wg.Go(func() {
-			verifier := r.Verifier()
-			for i := range work {
-				v.found[i] = verifier.Verify(i)
-				v.behind.Release(v.cost(i))
-			}
-		})
+		v.idle <- r.Verifier()
 	}
 	return v
 }
@@ -60,27 +53,25 @@ func (v *verification) cost(i int) int64 {
 // reached starts to verify the chunks before an offset. It ends early with ctx.
 func (v *verification) reached(ctx context.Context, offset int64) {
 	for v.next < len(v.found) && v.reader.ExtentEnd(v.next) <= offset {
-		if v.behind.Acquire(ctx, v.cost(v.next)) != nil {
+		i := v.next
+		if v.behind.Acquire(ctx, v.cost(i)) != nil {
 			return
 		}
-		v.work <- v.next
+		verifier := <-v.idle
+		// owner: Check; ends with the chunk.
+		v.wg.Go(func() {
+			v.found[i] = verifier.Verify(i)
+			v.behind.Release(v.cost(i))
+			v.idle <- verifier
+		})
 		v.next++
 	}
 }
 
-// finish verifies the remaining chunks and waits for the goroutines.
+// finish verifies the remaining chunks and waits for all.
 func (v *verification) finish(ctx context.Context) {
 	if v.reader != nil {
 		v.reached(ctx, v.reader.Info().Size)
-	}
-	v.stop()
-}
-
-// stop waits for the goroutines. A second call does nothing.
-func (v *verification) stop() {
-	if v.work != nil {
-		close(v.work)
-		v.work = nil
 	}
 	v.wg.Wait()
 }
@@ -89,7 +80,7 @@ func (v *verification) stop() {
 type tailReader struct {
 	io.ReaderAt
 	at   int64
-	tail []byte
+	tail *bytes.Reader // what follows at
 }
 
 // keepTail reads what follows offset at of a file of size bytes, if it is not too much.
@@ -97,32 +88,27 @@ func keepTail(r io.ReaderAt, at, size int64) (io.ReaderAt, error) {
 	if size-at > maxTail {
 		return r, nil
 	}
-	t := &tailReader{ReaderAt: r, at: at, tail: make([]byte, size-at)}
-	if n, err := r.ReadAt(t.tail, at); n < len(t.tail) {
+	tail := make([]byte, size-at)
+	if n, err := r.ReadAt(tail, at); n < len(tail) {
 		return nil, fmt.Errorf("read at %d: %w", at+int64(n), err)
 	}
-	return t, nil
+	return &tailReader{r, at, bytes.NewReader(tail)}, nil
 }
 
 // ReadAt implements io.ReaderAt.
 func (t *tailReader) ReadAt(p []byte, off int64) (n int, err error) {
-	if off >= t.at {
-		if off-t.at >= int64(len(t.tail)) {
-			return 0, io.EOF
-		}
-		if n = copy(p, t.tail[off-t.at:]); n < len(p) {
-			err = io.EOF
-		}
+	before := t.at - off
+	switch {
+	case before <= 0:
+		return t.tail.ReadAt(p, -before)
+	case int64(len(p)) <= before:
+		return t.ReaderAt.ReadAt(p, off)
+	}
+	if n, err = t.ReaderAt.ReadAt(p[:before], off); int64(n) < before {
 		return n, err
 	}
-	if end := t.at - off; int64(len(p)) > end {
-		if n, err = t.ReaderAt.ReadAt(p[:end], off); int64(n) < end {
-			return n, err
-		}
-		m, err := t.ReadAt(p[end:], t.at)
-		return n + m, err
-	}
-	return t.ReaderAt.ReadAt(p, off)
+	m, err := t.tail.ReadAt(p[before:], 0)
+	return n + m, err
 }
 
 // header compares the bag header of a bag with the index section.

@@ -67,7 +67,7 @@ func Compare(ctx context.Context, a, b rosbag.Source, o Options) (*report.Report
 
 // compare makes passes over the bags until all streams are compared.
 func (c *comparison) compare() (*report.Report, error) {
-	c.seed = maphash.MakeSeed()
+	c.seed, c.reported = maphash.MakeSeed(), make(map[string]struct{})
 	c.complete = c.intact(A) && c.intact(B)
 	c.findTopics()
 	var all []*stream
@@ -128,9 +128,6 @@ func (c *comparison) damaged(s Side, err error) error {
 	key := s.String() + err.Error()
 	if _, known := c.reported[key]; known {
 		return nil
-	}
-	if c.reported == nil {
-		c.reported = make(map[string]struct{})
 	}
 	if len(c.reported) < most {
 		c.reported[key] = struct{}{}

@@ -10,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagdiff/align"
 	"github.com/gorosbag/gorosbag/internal/bagdiff/fields"
 	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
+	"github.com/gorosbag/gorosbag/internal/msgtypes"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -36,7 +37,7 @@ func (c *comparison) detail(r *report.Report, all []*stream) error {
 	slices.SortStableFunc(list, func(a, b detail) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Publisher, b.Publisher), cmp.Compare(a.At().Number, b.At().Number))
 	})
-	var types fields.Types
+	var types msgtypes.Cache
 	for _, d := range list {
 		if c.ctx.Err() != nil {
 			return c.ctx.Err()
@@ -50,7 +51,7 @@ func (c *comparison) detail(r *report.Report, all []*stream) error {
 }
 
 // explain adds the fields in which a message changed. It reads the message of each bag again.
-func (c *comparison) explain(d *detail, types *fields.Types) {
+func (c *comparison) explain(d *detail, types *msgtypes.Cache) {
 	var messages [2]*rosbag.Message
 	for s, at := range [2]*report.Place{d.A, d.B} {
 		var err error
@@ -59,7 +60,7 @@ func (c *comparison) explain(d *detail, types *fields.Types) {
 			return
 		}
 	}
-	types.Compare(&d.Difference, messages)
+	fields.Compare(&d.Difference, messages, types)
 }
 
 var errGone = errors.New("it is not there any more")

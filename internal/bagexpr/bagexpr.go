@@ -31,10 +31,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/expr-lang/expr"
-	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/ast"
 
 	"github.com/gorosbag/gorosbag/internal/msgtypes"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -116,20 +115,12 @@ func compile(text string, more ...expr.Option) (*Program, error) {
 	err := p.machine.compile(text, append([]expr.Option{
 		expr.Env(environment{}),
 		expr.Function(lookupName, p.lookup, new(func(int) any)),
-		expr.Patch(&patcher{program: p}),
+		expr.Patch(&patcher{program: p, calls: make(map[ast.Node]int), members: make(map[ast.Node]string), fields: make(map[ast.Node]string)}),
 	}, more...)...)
 	if err != nil {
 		return nil, err
 	}
 	return p, nil
-}
-
-// checkLength returns an ExpressionError for a text that is too long.
-func checkLength(text string) error {
-	if len(text) > maxBytes {
-		return &ExpressionError{Reason: fmt.Sprintf("expression of %d bytes, at most %d", len(text), maxBytes)}
-	}
-	return nil
 }
 
 // Keep evaluates the expression for a message of conn. Its errors are about this
@@ -148,22 +139,15 @@ func (p *Program) Keep(conn *rosbag.Connection, m *rosbag.Message) (bool, error)
 	p.message++
 	defer func() { p.m = nil }()
 	result, err := p.machine.run(&p.env, len(m.Data()))
-	if err == nil {
-		return result, nil
-	}
-	var f *file.Error
-	if errors.Is(err, rosmsg.ErrNoField) || errors.As(err, &f) && strings.Contains(f.Message, indexOutOfRange) {
-		return false, nil
-	}
 	var lookup *lookupError
-	if errors.As(err, &lookup) {
+	switch {
+	case err == nil || errors.Is(err, rosmsg.ErrNoField):
+		return result, nil
+	case errors.As(err, &lookup):
 		return false, fmt.Errorf("%s: %w", conn.Topic, lookup.err)
 	}
 	return false, explain(err)
 }
-
-// indexOutOfRange is the library's text for a computed index that is out of range.
-const indexOutOfRange = "index out of range"
 
 // Missing lists the evaluated fields that no message type had: most likely they are misspelled.
 func (p *Program) Missing() []Lack {

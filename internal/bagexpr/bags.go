@@ -1,12 +1,9 @@
 package bagexpr
 
 import (
-	"errors"
-	"strings"
 	"time"
 
 	"github.com/expr-lang/expr"
-	"github.com/expr-lang/expr/file"
 )
 
 // Bag is what an expression about a bag as a whole may use.
@@ -59,11 +56,7 @@ func CompileBags(text string, parseTime func(text string) (seconds float64, err 
 // [ExpressionError].
 func (p *BagProgram) Matches(b *Bag) (bool, error) {
 	result, err := p.machine.run(b, 0)
-	var f *file.Error
-	switch {
-	case errors.As(err, &f) && strings.Contains(f.Message, indexOutOfRange):
-		return false, nil
-	case err != nil:
+	if err != nil {
 		return false, explain(err)
 	}
 	return result, nil

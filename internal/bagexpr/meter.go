@@ -2,6 +2,7 @@ package bagexpr
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
@@ -51,8 +52,8 @@ type call struct {
 
 // compile compiles an expression, with the options of the library.
 func (m *machine) compile(text string, options ...expr.Option) error {
-	if err := checkLength(text); err != nil {
-		return err
+	if len(text) > maxBytes {
+		return &ExpressionError{Reason: fmt.Sprintf("expression of %d bytes, at most %d", len(text), maxBytes)}
 	}
 	config := conf.CreateNew()
 	for _, option := range append(options, expr.AsBool(), expr.MaxNodes(maxNodes), expr.Function(loopName, m.loop), expr.Function(callName, m.call)) {
@@ -84,13 +85,18 @@ func (m *machine) compile(text string, options ...expr.Option) error {
 	return nil
 }
 
-// run evaluates the expression. messageBytes is the size of the message that it is about.
+// run evaluates the expression. messageBytes is the size of the message that it is about. The result is false with an
+// error, and for an index beyond the end of a list.
 func (m *machine) run(env any, messageBytes int) (result bool, err error) {
 	m.left.reset(messageBytes)
 	m.vm.MemoryBudget = 2 * maxMemory // never reached: what it counts was spent
 	value, err := m.vm.Run(m.code, env)
 	if m.left.memory < maxMemory-keptMemory {
 		m.vm = vm.VM{} // its stack refers to values that nobody needs any more
+	}
+	var f *file.Error
+	if errors.As(err, &f) && strings.Contains(f.Message, "index out of range") {
+		err = nil
 	}
 	return value == true, err
 }
@@ -256,12 +262,8 @@ func operator(n *ast.BinaryNode) (c call, ok bool) {
 		if !constants(n.Right) {
 			return binary(lookup, func(a, b any) any { return runtime.In(a, b) })
 		}
-	case "contains":
-		return boolean(text(strings.Contains))
-	case "startsWith":
-		return boolean(text(strings.HasPrefix))
-	case "endsWith":
-		return boolean(text(strings.HasSuffix))
+	case "contains", "startsWith", "endsWith":
+		return boolean(text(textOperators[n.Operator]))
 	case "matches":
 		return matching(n.Right), true
 	}
@@ -274,21 +276,21 @@ func operator(n *ast.BinaryNode) (c call, ok bool) {
 	if literal(n.Left) || literal(n.Right) {
 		return call{}, false // the text is as short as the expression
 	}
-	switch n.Operator {
-	case "==":
-		return boolean(runtime.Equal)
-	case "!=":
-		return boolean(func(a, b any) bool { return !runtime.Equal(a, b) })
-	case "<":
-		return boolean(runtime.Less)
-	case "<=":
-		return boolean(runtime.LessOrEqual)
-	case ">":
-		return boolean(runtime.More)
-	case ">=":
-		return boolean(runtime.MoreOrEqual)
+	if compare := comparisons[n.Operator]; compare != nil {
+		return boolean(compare)
 	}
 	return call{}, false
+}
+
+// textOperators are the operators on two strings, but for matches.
+var textOperators = map[string]func(s, part string) bool{
+	"contains": strings.Contains, "startsWith": strings.HasPrefix, "endsWith": strings.HasSuffix,
+}
+
+// comparisons are the operators that compare two values.
+var comparisons = map[string]func(a, b any) bool{
+	"==": runtime.Equal, "!=": func(a, b any) bool { return !runtime.Equal(a, b) },
+	"<": runtime.Less, "<=": runtime.LessOrEqual, ">": runtime.More, ">=": runtime.MoreOrEqual,
 }
 
 // literal reports whether an operand is a string in the text of the expression.

@@ -88,9 +88,6 @@ func (v *patcher) Visit(node *ast.Node) {
 			v.replace(node, "", false)
 		}
 	case *ast.PointerNode:
-		if v.fields == nil {
-			v.fields = make(map[ast.Node]string)
-		}
 		v.fields[n] = ""
 	case *ast.BuiltinNode:
 		v.predicate(n)
@@ -139,9 +136,6 @@ func (v *patcher) member(n *ast.MemberNode) {
 			return
 		}
 		text = outer + "." + text
-	}
-	if v.members == nil {
-		v.members = make(map[ast.Node]string)
 	}
 	v.members[n] = text
 }
@@ -195,8 +189,5 @@ func (v *patcher) replace(node *ast.Node, text string, optional bool) {
 		Arguments: []ast.Node{&ast.IntegerNode{Value: i}},
 	}
 	ast.Patch(node, call)
-	if v.calls == nil {
-		v.calls = make(map[ast.Node]int)
-	}
 	v.calls[call] = i
 }

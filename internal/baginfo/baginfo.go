@@ -47,10 +47,10 @@ type Info struct {
 
 // CompressionSum summarizes the chunks of one compression.
 type CompressionSum struct {
-	Name              rosbag.Compression
-	Chunks            int
-	StoredBytes       int64
-	UncompressedBytes int64
+	Name              rosbag.Compression `json:"-"`
+	Chunks            int                `json:"chunks"`
+	UncompressedBytes int64              `json:"uncompressed"`
+	StoredBytes       int64              `json:"compressed"`
 }
 
 // Connection is one connection and its number of messages.
@@ -130,9 +130,13 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 			}
 		}
 	}
-	i.addConnections(r)
-	if i.Version == "1.2" && i.Indexed {
-		o.Frequencies = true // rosbag info always reads the index of version 1.2
+	counts := rosbag.Counts(r)
+	i.Connections = make([]Connection, 0, len(r.Connections()))
+	for _, c := range r.Connections() {
+		i.Connections = append(i.Connections, Connection{Connection: c, Messages: counts[c]})
+	}
+	if o.Details || i.Version == "1.2" && i.Indexed { // rosbag info always reads the index of version 1.2
+		o.Frequencies = true
 	}
 	i.Detailed = o.Details
 	var err error
@@ -147,7 +151,7 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	if (o.Frequencies || o.Details) && !o.EmptyConnections {
+	if o.Frequencies && !o.EmptyConnections {
 		i.Connections = slices.DeleteFunc(i.Connections, func(c Connection) bool { return c.Messages == 0 })
 	}
 	i.addTopics(stamps)
@@ -208,33 +212,25 @@ func sortedCompressions(sums map[rosbag.Compression]*CompressionSum) []Compressi
 	return list
 }
 
-func (i *Info) addConnections(r rosbag.Source) {
-	counts := rosbag.Counts(r)
-	i.Connections = make([]Connection, 0, len(r.Connections()))
-	for _, c := range r.Connections() {
-		i.Connections = append(i.Connections, Connection{Connection: c, Messages: counts[c]})
-	}
-}
-
 func (i *Info) addTopics(stamps map[string][]rosbag.Time) {
-	at := make(map[string]int32, len(i.Connections))
-	topicOf := make([]int32, len(i.Connections))
+	conns := make([]*Connection, len(i.Connections)) // by topic
 	for n := range i.Connections {
-		name := i.Connections[n].Topic
-		t, ok := at[name]
-		if !ok {
-			t = int32(len(at))
-			at[name] = t
-		}
-		topicOf[n] = t
+		conns[n] = &i.Connections[n]
 	}
-	i.Topics = make([]Topic, len(at)) // append would copy: a Topic is large, and a bag may have a million
-	for n := range i.Connections {
-		c := &i.Connections[n]
-		t := &i.Topics[topicOf[n]]
-		if t.Connections == 0 {
-			t.Name, t.Type, t.MD5Sum = c.Topic, c.Header.Type(), c.Header.MD5Sum()
+	slices.SortStableFunc(conns, func(a, b *Connection) int { return strings.Compare(a.Topic, b.Topic) })
+	first := func(n int) bool { return n == 0 || conns[n].Topic != conns[n-1].Topic }
+	topics := 0
+	for n := range conns {
+		if first(n) {
+			topics++
 		}
+	}
+	i.Topics = make([]Topic, 0, topics) // to grow it would copy: a Topic is large, and a bag may have a million
+	for n, c := range conns {
+		if first(n) {
+			i.Topics = append(i.Topics, Topic{Name: c.Topic, Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum()})
+		}
+		t := &i.Topics[len(i.Topics)-1]
 		t.Messages += c.Messages
 		t.Bytes += c.Bytes
 		t.Connections++
@@ -242,12 +238,11 @@ func (i *Info) addTopics(stamps map[string][]rosbag.Time) {
 	for n := range i.Topics {
 		t := &i.Topics[n]
 		list := stamps[t.Name]
-		t.Frequency, _ = frequency(list) // sorts
+		t.Frequency = frequency(list) // sorts
 		if i.Detailed {
 			t.addGaps(list)
 		}
 	}
-	slices.SortFunc(i.Topics, func(a, b Topic) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // indexesAhead is how many chunks ahead a store is asked for the indexes.
@@ -273,11 +268,11 @@ func readIndexes(r rosbag.Indexed, o *Options, stamps map[string][]rosbag.Time) 
 	return nil
 }
 
-// frequency returns 1 divided by the median of the periods between stamps, which it sorts. To get the same last
-// digit as rosbag info, it computes as rosbag info does: in seconds, with floating point.
-func frequency(stamps []rosbag.Time) (float64, bool) {
+// frequency returns 1 divided by the median of the periods between stamps, which it sorts; 0 if that is not known. To
+// get the same last digit as rosbag info, it computes as rosbag info does: in seconds, with floating point.
+func frequency(stamps []rosbag.Time) float64 {
 	if len(stamps) < 2 {
-		return 0, false
+		return 0
 	}
 	if !slices.IsSortedFunc(stamps, rosbag.Time.Compare) { // overlapping chunks
 		slices.SortFunc(stamps, rosbag.Time.Compare)
@@ -289,17 +284,18 @@ func frequency(stamps []rosbag.Time) (float64, bool) {
 	return medianFrequency(periods)
 }
 
-// medianFrequency returns 1 divided by the median of periods, which must not be empty and are sorted.
-func medianFrequency(periods []float64) (float64, bool) {
+// medianFrequency returns 1 divided by the median of periods, which must not be empty and are sorted; 0 if the median
+// is not positive.
+func medianFrequency(periods []float64) float64 {
 	slices.Sort(periods)
 	median := periods[len(periods)/2]
 	if len(periods)%2 == 0 {
 		median = (periods[len(periods)/2-1] + median) / 2
 	}
 	if median <= 0 {
-		return 0, false
+		return 0
 	}
-	return 1 / median, true
+	return 1 / median
 }
 
 func seconds(t rosbag.Time) float64 { return float64(t.Sec) + float64(t.Nsec)/1e9 }

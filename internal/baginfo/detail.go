@@ -1,6 +1,7 @@
 package baginfo
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -70,7 +71,7 @@ func (i *Info) WriteDetails(w io.Writer) error {
 			latching = "latching"
 		}
 		rows = append(rows, []string{
-			escape.Text(c.Topic), orUnknown(c.Header.CallerID()), plural.Of(c.Messages, "msg"), byteSize(float64(c.Bytes)), latching,
+			escape.Text(c.Topic), cmp.Or(escape.Text(c.Header.CallerID()), "(unknown)"), plural.Of(c.Messages, "msg"), byteSize(float64(c.Bytes)), latching,
 		})
 	}
 	table(&text, "publishers:", rows)
@@ -92,13 +93,6 @@ func (i *Info) WriteDetails(w io.Writer) error {
 	table(&text, "data:", rows)
 	_, err := io.WriteString(w, text.String())
 	return err
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "(unknown)"
-	}
-	return escape.Text(s)
 }
 
 // table writes rows in columns after a title, without blanks at the end of lines.

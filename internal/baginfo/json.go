@@ -12,27 +12,27 @@ import (
 // jsonInfo is the summary as JSON. Times and durations are strings of package decimal. They are null if there
 // are no messages.
 type jsonInfo struct {
-	Path        string                     `json:"path"`
-	Version     string                     `json:"version"`
-	Duration    *string                    `json:"duration"`
-	Start       *string                    `json:"start"`
-	End         *string                    `json:"end"`
-	Size        int64                      `json:"size"`
-	Messages    uint64                     `json:"messages"`
-	Repeated    uint32                     `json:"repeated_count,omitempty"` // latched messages at the beginning
-	RepeatedAt  string                     `json:"repeated_time,omitempty"`
-	Indexed     bool                       `json:"indexed"`
-	Elapsed     bool                       `json:"elapsed,omitempty"` // times count from the start of the recording
-	Compression map[string]jsonCompression `json:"compression"`
-	Encryption  *jsonEncryption            `json:"encryption,omitempty"`
-	MCAP        *jsonMCAP                  `json:"mcap,omitempty"`
-	Chunks      int                        `json:"chunks"`
-	Sampled     int                        `json:"sampled_chunks,omitempty"` // compression, frequency, bytes and gaps are estimates from so many
-	Connections []jsonConnection           `json:"connections"`
-	Topics      []jsonTopic                `json:"topics"`
-	Notes       []bagnote.Note             `json:"notes"`
-	Marks       []jsonMark                 `json:"marks"`                // the first 10,000
-	MoreMarks   uint64                     `json:"more_marks,omitempty"` // beyond those
+	Path        string                                `json:"path"`
+	Version     string                                `json:"version"`
+	Duration    *string                               `json:"duration"`
+	Start       *string                               `json:"start"`
+	End         *string                               `json:"end"`
+	Size        int64                                 `json:"size"`
+	Messages    uint64                                `json:"messages"`
+	Repeated    uint32                                `json:"repeated_count,omitempty"` // latched messages at the beginning
+	RepeatedAt  string                                `json:"repeated_time,omitempty"`
+	Indexed     bool                                  `json:"indexed"`
+	Elapsed     bool                                  `json:"elapsed,omitempty"` // times count from the start of the recording
+	Compression map[rosbag.Compression]CompressionSum `json:"compression"`
+	Encryption  *jsonEncryption                       `json:"encryption,omitempty"`
+	MCAP        *jsonMCAP                             `json:"mcap,omitempty"`
+	Chunks      int                                   `json:"chunks"`
+	Sampled     int                                   `json:"sampled_chunks,omitempty"` // compression, frequency, bytes and gaps are estimates from so many
+	Connections []jsonConnection                      `json:"connections"`
+	Topics      []jsonTopic                           `json:"topics"`
+	Notes       []bagnote.Note                        `json:"notes"`
+	Marks       []jsonMark                            `json:"marks"`                // the first 10,000
+	MoreMarks   uint64                                `json:"more_marks,omitempty"` // beyond those
 }
 
 type jsonMark struct {
@@ -78,12 +78,6 @@ func newJSONMCAP(m *rosbag.MCAPInfo) *jsonMCAP {
 	return out
 }
 
-type jsonCompression struct {
-	Chunks       int   `json:"chunks"`
-	Uncompressed int64 `json:"uncompressed"`
-	Compressed   int64 `json:"compressed"`
-}
-
 type jsonConnection struct {
 	ID       rosbag.ConnID `json:"id"`
 	Topic    string        `json:"topic"`
@@ -113,7 +107,7 @@ type jsonTopic struct {
 func (i *Info) WriteJSON(w io.Writer) error {
 	out := jsonInfo{
 		Path: i.Path, Version: i.Version, Size: i.Size, Messages: i.Messages, Indexed: i.Indexed, Elapsed: i.Elapsed,
-		Compression: make(map[string]jsonCompression), Chunks: i.Chunks, Sampled: i.Sampled,
+		Compression: make(map[rosbag.Compression]CompressionSum), Chunks: i.Chunks, Sampled: i.Sampled,
 		Connections: []jsonConnection{}, Topics: []jsonTopic{}, Notes: append([]bagnote.Note{}, i.Notes...), Marks: []jsonMark{}, MoreMarks: i.More,
 	}
 	for _, m := range i.Marks {
@@ -131,7 +125,7 @@ func (i *Info) WriteJSON(w io.Writer) error {
 	}
 	out.MCAP = newJSONMCAP(i.MCAP)
 	for _, p := range i.Compression {
-		out.Compression[string(p.Name)] = jsonCompression{p.Chunks, p.UncompressedBytes, p.StoredBytes}
+		out.Compression[p.Name] = p
 	}
 	for n := range i.Connections {
 		c := &i.Connections[n]

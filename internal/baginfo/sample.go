@@ -65,7 +65,7 @@ func (i *Info) estimate(r *bagfmt.Reader, chunks []int, o *Options) error {
 		}
 		addChunk(sums, h)
 		looked += r.ExtentEnd(n) - r.Span(n).Pos
-		if !o.Frequencies && !o.Details {
+		if !o.Frequencies {
 			continue
 		}
 		entries, err := r.Index(n, nil)
@@ -81,7 +81,7 @@ func (i *Info) estimate(r *bagfmt.Reader, chunks []int, o *Options) error {
 	if looked > 0 {
 		e.scale(sums, float64(r.ExtentEnd(r.NumSpans()-1)-r.Span(0).Pos)/float64(looked), len(chunks))
 	}
-	if o.Frequencies || o.Details {
+	if o.Frequencies {
 		e.finish(r, o.Details)
 	}
 	return nil
@@ -154,7 +154,7 @@ func (e *estimate) finish(r rosbag.Source, details bool) {
 			continue // a topic without messages
 		}
 		if p := e.periods[t.Name]; len(p) >= minPeriods {
-			t.Frequency, _ = medianFrequency(p)
+			t.Frequency = medianFrequency(p)
 		} else if d := seconds(s.last) - seconds(s.first); t.Messages > 1 && d > 0 {
 			t.Frequency = float64(t.Messages-1) / d
 		}

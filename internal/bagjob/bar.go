@@ -38,23 +38,7 @@ type Bar struct {
 	drawn time.Time
 }
 
-// NewBar draws on w if that is a terminal and quiet is not set.
-func NewBar(w io.Writer, quiet bool) *Bar {
-	if quiet || !IsTerminal(w) {
-		return &Bar{}
-	}
-	return &Bar{w: w}
-}
-
-// Begin starts a piece of work. Until Clear or another Begin ends the work, the work that is given
-// to Add is ignored.
-func (b *Bar) Begin(work Work) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.start(work)
-}
-
-// Add counts what was done. If no work is running, it starts one.
+// Add counts what was done. If no work is running, it starts one; otherwise it ignores which work it is given.
 func (b *Bar) Add(n int64, work Work) {
 	if b.w == nil {
 		return
@@ -68,7 +52,8 @@ func (b *Bar) Add(n int64, work Work) {
 	b.draw()
 }
 
-// Set sets how much of a piece of work is done. It starts the work, unless the same is running.
+// Set sets how much of a piece of work is done. It starts the work, unless the same is running. Clear or another Set
+// ends the work.
 func (b *Bar) Set(work Work, done int64) {
 	if b.w == nil {
 		return

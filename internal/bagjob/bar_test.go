@@ -52,15 +52,15 @@ func TestBar(t *testing.T) {
 		b.Set(Work{Title: "Listing"}, 9)
 		shows("unknown total", "Listing (9)")
 		begun := Bytes("Verifying", 1<<30)
-		b.Begin(begun)
+		b.Set(begun, 0)
 		time.Sleep(barDelay)
 		drawn.Reset()
 		b.Set(begun, 1<<29)
 		shows("bytes", "Verifying", " 50%", "/1.1 GB")
 	})
-	quiet := NewBar(&strings.Builder{}, false)
-	quiet.Set(Work{Title: "x", Total: 1}, 1)
-	if quiet.w != nil {
+	j := New(t.Context(), NewOutput(nil, nil, &strings.Builder{}), Options{})
+	j.Bar.Set(Work{Title: "x", Total: 1}, 1)
+	if j.Bar.w != nil {
 		t.Error("draws on what is no terminal")
 	}
 }

@@ -2,12 +2,13 @@ package bagjob
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"slices"
-	"sync"
 
+	"github.com/gorosbag/gorosbag/internal/ahead"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -15,64 +16,45 @@ import (
 // waiting for the store.
 const remoteInFlight = 4
 
-// result is what became of one bag.
+// result is what becomes of one bag.
 type result struct {
 	job            *Job
+	number         int // of the bag
 	stdout, stderr bytes.Buffer
 	err            error
-	done           chan struct{}
 }
 
 // Each calls do for the number of each path, and prints what it printed in the order of paths:
 // one path after the other, or several at a time if bags are in a store. A bag that cannot be
 // read does not keep the others from being read. do gets a job of its own for the bag. A progress bar
 // with this title counts the bags, if there are several; without a title each bag on a disk has its own.
-func (j *Job) Each(parent context.Context, title string, paths []string, do func(j *Job, n int) error) (failed error) {
+func (j *Job) Each(title string, paths []string, do func(j *Job, n int) error) (failed error) {
 	inFlight := 1
 	if slices.ContainsFunc(paths, store.Remote) {
 		inFlight = min(len(paths), remoteInFlight)
 	}
 	countsBags := len(paths) > 1 && (title != "" || inFlight > 1)
-	begin := func() *result {
-		r := &result{done: make(chan struct{})}
-		r.job = &Job{Output: j.to(&r.stdout, j.Stderr), Options: j.Options, Bar: j.Bar}
+	queue := ahead.New(make([]struct{}, inFlight), func(r *result, _ struct{}) { r.err = do(r.job, r.number) })
+	defer queue.Close()
+	ctx, cancel := context.WithCancel(j.Ctx)
+	defer cancel()
+	begin := func(n int) {
+		r := &result{number: n}
+		r.job = &Job{Output: j.to(&r.stdout, j.Stderr), Options: j.Options, Ctx: ctx, Bar: j.Bar, reported: make(map[string]int)}
 		if countsBags {
 			r.job.Output, r.job.Bar = j.to(&r.stdout, &r.stderr), &Bar{} // the bar of j counts bags
 		}
-		return r
-	}
-	ctx, cancel := context.WithCancel(parent)
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
-	queue := make(chan *result, inFlight-1) // and one more is waited for
-	// owner: Each; ends with the last path, or with ctx.
-	running.Go(func() {
-		defer close(queue)
-		for n := range paths {
-			r := begin()
-			r.job.Ctx = ctx
-			select {
-			case queue <- r:
-			case <-ctx.Done():
-				return
-			}
-			running.Go(func() {
-				defer close(r.done)
-				r.err = do(r.job, n)
-			})
-		}
-	})
-	if title == "" {
-		title = "Reading bags"
+		queue.Start(r)
 	}
 	defer j.Bar.Clear()
-	n := 0
-	for r := range queue {
-		if countsBags {
-			j.Bar.Set(Work{Title: title, Total: int64(len(paths))}, int64(n))
+	for n, begun := 0, 0; n < len(paths) && j.Ctx.Err() == nil; n++ {
+		for ; begun < len(paths) && queue.Len() < inFlight; begun++ {
+			begin(begun)
 		}
-		<-r.done
+		if countsBags {
+			j.Bar.Set(Work{Title: cmp.Or(title, "Reading bags"), Total: int64(len(paths))}, int64(n))
+		}
+		r := queue.Take()
 		if countsBags {
 			j.Bar.Hide()
 		} else {
@@ -86,19 +68,12 @@ func (j *Job) Each(parent context.Context, title string, paths []string, do func
 		if _, err := j.Stdout.Write(r.stdout.Bytes()); err != nil {
 			return err
 		}
-		if parent.Err() != nil {
-			return errors.Join(failed, parent.Err())
-		}
-		n++
 	}
-	return errors.Join(failed, parent.Err())
+	return errors.Join(failed, j.Ctx.Err())
 }
 
 // add takes over what was lost in a part of the job.
 func (j *Job) add(part *Job) {
-	j.lossy = j.lossy || part.lossy
-	if j.reported == nil {
-		j.reported = make(map[string]int)
-	}
+	j.Lossy = j.Lossy || part.Lossy
 	maps.Copy(j.reported, part.reported)
 }

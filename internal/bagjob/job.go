@@ -93,14 +93,19 @@ type Job struct {
 	Wanted func(*rosbag.Connection) bool
 	// Definitions returns definitions of types that recordings of ROS 2 lack; nil knows none.
 	Definitions func(type2 string) (schema string, ok bool)
+	// Lossy says that something was lost, which is reported: Done returns ErrLossy.
+	Lossy bool
 
-	lossy    bool
 	reported map[string]int // damage by path
 }
 
 // New starts a job.
 func New(ctx context.Context, out Output, o Options) *Job {
-	return &Job{Output: out, Options: o, Ctx: ctx, Bar: NewBar(out.Stderr, o.Quiet)}
+	j := &Job{Output: out, Options: o, Ctx: ctx, Bar: &Bar{}, reported: make(map[string]int)}
+	if !o.Quiet && IsTerminal(out.Stderr) {
+		j.Bar.w = out.Stderr
+	}
+	return j
 }
 
 // Say writes a line about what was done to standard error, unless the user wants it quiet.
@@ -114,18 +119,9 @@ func (j *Job) Say(format string, args ...any) {
 // MaxReported is the number of damaged places of a file that are reported one by one.
 const MaxReported = 20
 
-// Lossy reports whether something was lost so far.
-func (j *Job) Lossy() bool { return j.lossy }
-
-// SetLossy records that something was lost, which the caller has reported: Done returns ErrLossy.
-func (j *Job) SetLossy() { j.lossy = true }
-
 // Lost reports damage of a file. Done returns ErrLossy.
 func (j *Job) Lost(path string, err error) {
-	j.lossy = true
-	if j.reported == nil {
-		j.reported = make(map[string]int)
-	}
+	j.Lossy = true
 	if j.reported[path]++; j.reported[path] <= MaxReported {
 		j.Bar.Hide()
 		j.Complain("%s: %v", explain.Name(path), explain.Error(err))
@@ -170,7 +166,7 @@ func (j *Job) Done() error {
 			j.Complain("%s: damaged in %s; gobag check lists them", explain.Name(path), plural.Of(more, "more place"))
 		}
 	}
-	if j.lossy {
+	if j.Lossy {
 		return ErrLossy
 	}
 	return nil

@@ -27,7 +27,7 @@ func (j *Job) Copy(sink rosbag.Sink, title string, inputs Inputs, o rebag.Option
 	}
 	o.Workers = Workers()
 	o.Damaged = j.Damaged
-	j.Bar.Begin(Bytes(title, total))
+	j.Bar.Set(Bytes(title, total), 0)
 	sum, err := rebag.Copy(list, o, sink)
 	j.Bar.Clear()
 	if j.Ctx.Err() != nil {
@@ -53,14 +53,22 @@ type Plan struct {
 // Rewrite copies inputs into one output and says what is in it. The Summary is complete without an
 // error, and with ErrLossy.
 func (j *Job) Rewrite(p Plan) (sum rebag.Summary, err error) {
-	t := &target{w: io.Discard}
-	if !p.DryRun {
-		if t, err = j.create(p.Out); err != nil {
+	w, commit := io.Discard, func() error { return nil }
+	switch {
+	case p.DryRun:
+	case p.Out != "-":
+		f, err := newfile.Create(p.Out, j.Force)
+		if err != nil {
 			return sum, j.Failed(p.Out, err)
 		}
+		defer f.Abort() // does nothing after commit
+		w, commit = f.File, f.Commit
+	case IsTerminal(j.Stdout):
+		return sum, j.Failed(p.Out, errors.New("standard output is a terminal; redirect it to a file or a pipe"))
+	default:
+		w = struct{ io.Writer }{j.Stdout} // without WriteAt and Sync
 	}
-	defer t.abort()
-	sink, err := p.Sink(t.w)
+	sink, err := p.Sink(w)
 	if err != nil {
 		return sum, err
 	}
@@ -71,7 +79,7 @@ func (j *Job) Rewrite(p Plan) (sum rebag.Summary, err error) {
 		}
 	}
 	if err == nil {
-		err = t.commit()
+		err = commit()
 	}
 	if err != nil {
 		return sum, j.Failed(p.Out, err)
@@ -176,40 +184,4 @@ func (all Inputs) typesWithoutDefinition() []string {
 	}
 	slices.Sort(types)
 	return slices.Compact(types)
-}
-
-// target is the output of a command: a file that is not complete yet, or standard output.
-type target struct {
-	w    io.Writer // with WriteAt and Sync, unless it is standard output
-	file *newfile.File
-}
-
-// create creates the target for path; "-" is standard output.
-func (j *Job) create(path string) (*target, error) {
-	if path == "-" {
-		if IsTerminal(j.Stdout) {
-			return nil, errors.New("standard output is a terminal; redirect it to a file or a pipe")
-		}
-		return &target{w: struct{ io.Writer }{j.Stdout}}, nil
-	}
-	f, err := newfile.Create(path, j.Force)
-	if err != nil {
-		return nil, err
-	}
-	return &target{w: f.File, file: f}, nil
-}
-
-// commit completes the target.
-func (t *target) commit() error {
-	if t.file == nil {
-		return nil
-	}
-	return t.file.Commit()
-}
-
-// abort removes the file, unless it was committed.
-func (t *target) abort() {
-	if t.file != nil {
-		t.file.Abort()
-	}
 }

@@ -88,7 +88,7 @@ func recovered(j *bagjob.Job, in *os.File, size int64, p *newfile.Placement) (re
 		return recovery.Report{}, explain.Error(err)
 	}
 	reindexing, done := bagjob.Bytes("Reindexing "+p.Path(), size), int64(0)
-	j.Bar.Begin(reindexing)
+	j.Bar.Set(reindexing, 0)
 	defer j.Bar.Clear()
 	rep, err := recovery.Recover(in, size, w, recovery.Options{MaxChunkBytes: j.MaxChunk, Workers: bagjob.Workers(), Progress: func(at int64) error {
 		j.Bar.Add(at-done, reindexing)
@@ -138,7 +138,7 @@ func report(j *bagjob.Job, path string, r *recovery.Report) {
 		j.Lost(path, fmt.Errorf("the index knows of %s more that cannot be found", plural.Of(r.Dropped-placed, "message")))
 	}
 	if r.Lossy() {
-		j.SetLossy()
+		j.Lossy = true
 	}
 }
 

@@ -128,7 +128,7 @@ func (r Job) report(j *bagjob.Job, sink *ros2bag.Sink) error {
 	topics := sink.Report().Topics
 	for _, t := range topics {
 		if lost := t.Lost(); lost > 0 {
-			j.SetLossy()
+			j.Lossy = true
 			j.Complain("%s: topic %s: %d of %s left out: %s", explain.Name(r.Out), explain.Name(t.Topic), lost, plural.Of(t.In, "message"), t.Reason)
 		}
 		for _, w := range t.Warnings {

@@ -15,26 +15,23 @@ import (
 // maxFields is how many fields of a message are listed.
 const maxFields = 10
 
-// Types holds the types of the messages of connections that it was asked for.
-type Types struct{ known msgtypes.Cache }
-
 // Compare says in which fields two messages differ or, if they cannot be decoded, in which
 // bytes. It fills in Fields, More and Note of out.
-func (t *Types) Compare(out *report.Difference, messages [2]*rosbag.Message) {
+func Compare(out *report.Difference, messages [2]*rosbag.Message, known *msgtypes.Cache) {
+	a, b := messages[0].Data(), messages[1].Data()
 	var types [2]*rosmsg.Type
 	for s, m := range messages {
-		typ, err := t.known.Of(m.Conn)
+		typ, err := known.Of(m.Conn)
 		if err == nil {
 			err = typ.Check(m.Data())
 		}
 		types[s] = typ
 		if err != nil && !errors.Is(err, rosmsg.ErrTrailing) {
 			out.Note = fmt.Sprintf("cannot be decoded in %s: %s", [2]string{"A", "B"}[s], err)
-			out.Fields = []report.Change{compareBytes("", messages[0].Data(), messages[1].Data())}
+			out.Fields = []report.Change{compareBytes("", a, b)}
 			return
 		}
 	}
-	a, b := messages[0].Data(), messages[1].Data()
 	for d, err := range rosmsg.Differences(types[0].Message(a), types[1].Message(b)) {
 		if err != nil {
 			out.Note = err.Error()

@@ -13,25 +13,15 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// The fields of which a bag may leave out what they say.
-const (
-	fieldCallerID   = "callerid"
-	fieldTopic      = "topic"
-	fieldType       = "type"
-	fieldMD5Sum     = "md5sum"
-	fieldLatching   = "latching"
-	fieldDefinition = "message_definition"
-)
-
-// header is the connection header without the callerid. What a bag may leave out is there.
+// header is the connection header without the callerid. The fields that a bag may leave out are there.
 type header map[string]string
 
 func headerOf(c *rosbag.Connection) header {
-	h := header{fieldTopic: c.Topic, fieldType: "", fieldMD5Sum: "", fieldLatching: "0", fieldDefinition: ""}
+	h := header{rosbag.KeyTopic: c.Topic, rosbag.KeyType: "", rosbag.KeyMD5Sum: "", rosbag.KeyLatching: "0", rosbag.KeyMessageDefinition: ""}
 	for _, f := range slices.Backward(c.Header) { // the first one counts
 		h[f.Key] = f.Value
 	}
-	delete(h, fieldCallerID)
+	delete(h, rosbag.KeyCallerID)
 	return h
 }
 
@@ -130,12 +120,16 @@ func changes(publisher, only string, a, b header) []report.Header {
 	for _, k := range fields {
 		x, inA := a[k]
 		y, inB := b[k]
-		if x == y && inA == inB {
+		h := report.Header{Publisher: publisher, OnlyIn: only, Field: k, A: x, B: y}
+		switch {
+		case x == y && inA == inB:
 			continue
-		}
-		h := report.Header{Publisher: publisher, OnlyIn: only, Field: k, A: orAbsent(x, inA), B: orAbsent(y, inB)}
-		if k == fieldDefinition {
+		case k == rosbag.KeyMessageDefinition:
 			h.Field, h.A, h.B = definitionChange(x, y)
+		case !inA:
+			h.A = "absent"
+		case !inB:
+			h.B = "absent"
 		}
 		list = append(list, h)
 	}
@@ -144,18 +138,11 @@ func changes(publisher, only string, a, b header) []report.Header {
 
 // rank sorts fields: what messages need most to be understood comes first.
 func rank(field string) int {
-	first := []string{fieldType, fieldMD5Sum, fieldLatching, fieldDefinition, fieldTopic}
+	first := []string{rosbag.KeyType, rosbag.KeyMD5Sum, rosbag.KeyLatching, rosbag.KeyMessageDefinition, rosbag.KeyTopic}
 	if i := slices.Index(first, field); i >= 0 {
 		return i
 	}
 	return len(first)
-}
-
-func orAbsent(s string, present bool) string {
-	if !present {
-		return "absent"
-	}
-	return s
 }
 
 // definitionChange returns the first line in which definitions differ.
@@ -167,7 +154,7 @@ func definitionChange(a, b string) (field, lineA, lineB string) {
 			}
 			return fmt.Sprintf("%d bytes", len(s))
 		}
-		return fieldDefinition, size(a), size(b)
+		return rosbag.KeyMessageDefinition, size(a), size(b)
 	}
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
 	n := 0
@@ -180,5 +167,5 @@ func definitionChange(a, b string) (field, lineA, lineB string) {
 		}
 		return "end of the definition"
 	}
-	return fmt.Sprintf("%s, line %d", fieldDefinition, n+1), line(x), line(y)
+	return fmt.Sprintf("%s, line %d", rosbag.KeyMessageDefinition, n+1), line(x), line(y)
 }
