@@ -16,6 +16,12 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
+// queuedTurns returns how many large messages wait for a lease. The caller has the lock.
+func queuedTurns(in *Intake) int {
+	n, _ := in.pool.Turns.Waits()
+	return n
+}
+
 // grantTo gives a message a lease at once.
 func grantTo(t testing.TB, in *Intake, f *memory.Turn) {
 	t.Helper()

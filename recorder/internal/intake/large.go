@@ -82,9 +82,9 @@ func (f *LargeFrame) awaitMemory(more int64) bool {
 			in.pool.Put(c)
 			continue
 		}
-		in.pool.Turns.Short++
+		in.pool.Turns.SetShort(true)
 		f.wait = in.wait(t, f.wait)
-		in.pool.Turns.Short--
+		in.pool.Turns.SetShort(false)
 	}
 }
 

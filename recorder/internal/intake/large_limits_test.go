@@ -57,8 +57,8 @@ func TestBufferOfTheMessageBefore(t *testing.T) {
 	if got := f.awaitChunk(50_000, 1000); got != free {
 		t.Error("it has another buffer")
 	}
-	if f.turn.Waiting || !f.turn.Granted || len(in.pool.Turns.Queue) != 0 {
-		t.Errorf("afterwards it waits: %v, has a lease: %v, and %d are in the queue", f.turn.Waiting, f.turn.Granted, len(in.pool.Turns.Queue))
+	if f.turn.Waiting || !f.turn.Granted || queuedTurns(in) != 0 {
+		t.Errorf("afterwards it waits: %v, has a lease: %v, and %d are in the queue", f.turn.Waiting, f.turn.Granted, queuedTurns(in))
 	}
 }
 
@@ -101,7 +101,8 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 	counts := func() (waiting bool, short int) {
 		in.mu.Lock()
 		defer in.mu.Unlock()
-		return waits(f.link.connection.Topic), in.pool.Turns.Short
+		_, short = in.pool.Turns.Waits()
+		return waits(f.link.connection.Topic), short
 	}
 	testlink.WaitFor(t, func() bool { waiting, _ := counts(); return waiting })
 	if _, n := counts(); n != 1 {

@@ -106,5 +106,5 @@ func (p *Memory) Open() *Chunk {
 // LargeFirst reports whether a large message with a lease waits for memory, and shared chunks, which have their
 // minimum, must leave the rest of the buffer to it.
 func (p *Memory) LargeFirst() bool {
-	return p.Turns.Short > 0 && p.Shared >= KeptChunks
+	return p.Turns.short > 0 && p.Shared >= KeptChunks
 }

@@ -34,8 +34,8 @@ const (
 type Turns struct {
 	mem    *Memory // whose buffer the messages go into
 	active []*Turn // messages that have a lease or hold memory, the oldest first
-	Queue  []*Turn // messages that wait for a lease, in the order in which they get one
-	Short  int     // messages with a lease that wait for memory
+	queue  []*Turn // messages that wait for a lease, in the order in which they get one
+	short  int     // messages with a lease that wait for memory
 }
 
 // Turn is a large message for which its link waits.
@@ -60,11 +60,11 @@ func (l *Turns) Enqueue(f *Turn) {
 		}
 		return f.Proven && !o.Proven
 	}
-	i := slices.IndexFunc(l.Queue, after)
+	i := slices.IndexFunc(l.queue, after)
 	if i < 0 {
-		i = len(l.Queue)
+		i = len(l.queue)
 	}
-	l.Queue = slices.Insert(l.Queue, i, f)
+	l.queue = slices.Insert(l.queue, i, f)
 }
 
 // without removes f from frames.
@@ -74,7 +74,7 @@ func without(frames []*Turn, f *Turn) []*Turn {
 
 // grants reports whether f, which is in the queue, gets its lease now.
 func (l *Turns) grants(f *Turn, room int64) bool {
-	for _, first := range l.Queue {
+	for _, first := range l.queue {
 		all, slow := l.claimed(first)
 		switch {
 		case first == f:
@@ -125,7 +125,7 @@ func (l *Turns) Expire(now time.Time) {
 		case !s.Granted:
 		case s.Waiting || s.Arrived.Load()-s.seen >= leaseBytes:
 			s.seen, s.seenAt = s.Arrived.Load(), now // the message waits for memory, not for its publisher
-		case len(l.Queue) > 0 && now.Sub(s.seenAt) >= LeaseTime:
+		case len(l.queue) > 0 && now.Sub(s.seenAt) >= LeaseTime:
 			s.Granted = false
 			l.mem.Signal()
 		}
@@ -182,8 +182,8 @@ func (l *Turns) Grant(f *Turn, now time.Time) bool {
 
 // Dequeue takes f out of the queue.
 func (l *Turns) Dequeue(f *Turn) {
-	l.Queue = without(l.Queue, f)
-	if len(l.Queue) > 0 {
+	l.queue = without(l.queue, f)
+	if len(l.queue) > 0 {
 		l.mem.Signal() // another may be the first now
 	}
 }
@@ -198,3 +198,15 @@ func (l *Turns) End(f *Turn) {
 func (l *Turns) Beside(f *Turn, more int64) int64 {
 	return more + max(0, KeptChunks-int64(l.mem.Shared))*f.Shared
 }
+
+// SetShort notes that a message with a lease waits for memory, or that it goes on.
+func (l *Turns) SetShort(waits bool) {
+	if waits {
+		l.short++
+	} else {
+		l.short--
+	}
+}
+
+// Waits returns how many large messages wait for a lease, and how many with one wait for memory.
+func (l *Turns) Waits() (queued, short int) { return len(l.queue), l.short }

@@ -206,7 +206,7 @@ func TestLeases(t *testing.T) {
 	proven := &Turn{Need: 1, Proven: true}
 	l.Enqueue(proven)
 	l.Enqueue(fast)
-	if l.Queue[0] != fast || l.Queue[1] != proven || l.Queue[2] != fits {
+	if l.queue[0] != fast || l.queue[1] != proven || l.queue[2] != fits {
 		t.Error("the order is not: begun, proven, others")
 	}
 	l.Dequeue(proven)
@@ -217,7 +217,7 @@ func TestLeases(t *testing.T) {
 		t.Error("a lease ended although nobody waits")
 	}
 	l.End(fast)
-	if len(l.active)+len(l.Queue) != 0 {
+	if len(l.active)+len(l.queue) != 0 {
 		t.Error("something is left")
 	}
 }
@@ -276,7 +276,7 @@ func TestSharedChunksBesideLargeMessages(t *testing.T) {
 		{1, KeptChunks - 1, true},
 		{1, KeptChunks, false},
 	} {
-		p := Memory{Usage: Usage{Shared: c.shared}, Turns: Turns{Short: c.waits}}
+		p := Memory{Usage: Usage{Shared: c.shared}, Turns: Turns{short: c.waits}}
 		if got := !p.LargeFirst(); got != c.want {
 			t.Errorf("%+v: there is a chunk: %v", c, got)
 		}
