@@ -302,8 +302,8 @@ func (c *Connector) schedule(l *link, at time.Time) {
 	l.sched.waits = &c.ready
 }
 
-// retry lets l try again at once. If a link probes the node of l, that link tries, too. Called with
-// c.mu held.
+// retry lets l try at once, and also the link that probes its node, if there is one: l would have to
+// wait for that probe. Called with c.mu held.
 func (c *Connector) retry(l *link) {
 	for _, x := range []*link{l, l.sched.peer.leader} {
 		switch {

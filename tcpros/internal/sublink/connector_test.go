@@ -313,19 +313,23 @@ func TestOneLinkProbesANode(t *testing.T) {
 	t.Parallel()
 	const node, uri = "node:1", "http://node:1/"
 	for name, tc := range map[string]struct {
-		then   func(g *peerNet, all []*Subscription)
+		then   func(t *testing.T, g *peerNet, all []*Subscription)
 		probes int // after that, at once
 		links  int
 	}{
-		"nothing":         {func(*peerNet, []*Subscription) {}, 0, 0},
-		"the leader ends": {func(_ *peerNet, all []*Subscription) { leaderOf(all).Stop() }, 1, 0},
-		"another ends":    {func(_ *peerNet, all []*Subscription) { followerOf(all).Stop() }, 0, 0},
-		"the list changes": {func(_ *peerNet, all []*Subscription) {
+		"nothing":         {func(*testing.T, *peerNet, []*Subscription) {}, 0, 0},
+		"the leader ends": {func(_ *testing.T, _ *peerNet, all []*Subscription) { leaderOf(all).Stop() }, 1, 0},
+		"another ends":    {func(_ *testing.T, _ *peerNet, all []*Subscription) { followerOf(all).Stop() }, 0, 0},
+		"the list changes": {func(_ *testing.T, _ *peerNet, all []*Subscription) {
 			followerOf(all).SetPublishers(rosapi.Publishers{URIs: []string{uri}, RetryNow: true})
 		}, 1, 0},
-		"it comes back": {func(g *peerNet, all []*Subscription) {
+		"it comes back": {func(_ *testing.T, g *peerNet, all []*Subscription) {
 			g.refusing.Store(false)
 			followerOf(all).SetPublishers(rosapi.Publishers{URIs: []string{uri}, RetryNow: true})
+		}, 1, 40},
+		"it comes back with another topic": {func(t *testing.T, g *peerNet, _ []*Subscription) {
+			g.refusing.Store(false)
+			g.subscribe(t, "/new").SetPublishers(rosapi.Publishers{URIs: []string{uri}, RetryNow: true})
 		}, 1, 40},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -351,7 +355,7 @@ func TestOneLinkProbesANode(t *testing.T) {
 				if want := int(time.Hour / g.timing.Retry.Most); before < want*8/10 || before > want*13/10 {
 					t.Errorf("%d probes in an hour, want about %d", before, want)
 				}
-				tc.then(g, all)
+				tc.then(t, g, all)
 				synctest.Wait()
 				links := 0
 				for _, s := range all {
@@ -651,31 +655,49 @@ func TestLinksThatAskOneNode(t *testing.T) {
 // the others to this node wait for that probe.
 func TestRetry(t *testing.T) {
 	t.Parallel()
+	later := func(c *Connector, l *link) { c.schedule(l, time.Now().Add(time.Hour)) }
+	running := func(_ *Connector, l *link) { l.sched.running = true }
+	type after struct{ tries, again bool } // tries at once; tries at once when it has ended
 	for name, tc := range map[string]struct {
-		leads  bool // another link probes the node
-		state  func(c *Connector, l *link)
-		leader bool // whether the other link tries at once
-		link   bool // whether the link does
-		again  bool // whether it tries at once when it has ended
+		probes      func(c *Connector, other *link) // state of the link that probes the node; nil if there is none
+		state       func(c *Connector, l *link)
+		other, link after
 	}{
-		"waits":                        {false, func(c *Connector, l *link) { c.schedule(l, time.Now().Add(time.Hour)) }, false, true, false},
-		"waits while another probes":   {true, func(c *Connector, l *link) { c.schedule(l, time.Now().Add(time.Hour)) }, true, true, false},
-		"is parked":                    {false, func(c *Connector, l *link) { c.park(l) }, false, false, false},
-		"is parked for the other link": {true, func(c *Connector, l *link) { c.park(l) }, true, false, false},
-		"is up":                        {false, func(_ *Connector, l *link) { l.sched.running = true }, false, false, true},
-		"is up while another probes":   {true, func(_ *Connector, l *link) { l.sched.running = true }, true, false, true},
+		"waits":                            {nil, later, after{}, after{true, false}},
+		"waits, as the link that probes":   {later, later, after{true, false}, after{true, false}},
+		"waits while another probes":       {running, later, after{false, true}, after{true, false}},
+		"is parked":                        {nil, (*Connector).park, after{}, after{}},
+		"is parked for the link that will": {later, (*Connector).park, after{true, false}, after{}},
+		"is parked for the probe":          {running, (*Connector).park, after{false, true}, after{}},
+		"is up":                            {nil, running, after{}, after{false, true}},
+		"is up while another will probe":   {later, running, after{true, false}, after{false, true}},
 	} {
 		c := NewConnector(&Env{})
 		l, other := waiting(c, 1), waiting(c, 1)
 		other.sched.peer = l.sched.peer
-		c.schedule(other, time.Now().Add(time.Hour))
-		if tc.leads {
+		c.takeOut(other)
+		if tc.probes != nil {
 			l.sched.peer.leader = other
+			tc.probes(c, other)
 		}
 		tc.state(c, l)
 		c.retry(l)
-		if leader, link := other.sched.waits == &c.ready, l.sched.waits == &c.ready; leader != tc.leader || link != tc.link || l.sched.again != tc.again {
-			t.Errorf("%s: the other tries %v, the link %v, again %v", name, leader, link, l.sched.again)
+		of := func(x *link) after { return after{x.sched.waits == &c.ready, x.sched.again} }
+		if of(other) != tc.other || of(l) != tc.link {
+			t.Errorf("%s: the other link %+v, want %+v; the link %+v, want %+v", name, of(other), tc.other, of(l), tc.link)
 		}
+	}
+}
+
+// A link that is to try at once and is about to keeps its place.
+func TestRetryKeepsThePlace(t *testing.T) {
+	t.Parallel()
+	c := NewConnector(&Env{})
+	first, second := waiting(c, 0), waiting(c, 0)
+	c.schedule(first, time.Time{})
+	c.schedule(second, time.Time{})
+	c.retry(first)
+	if c.ready.List[0] != first {
+		t.Error("another link goes first")
 	}
 }

@@ -53,6 +53,9 @@ func (c *Connector) update(s *Subscription, p rosapi.Publishers) {
 			l.sched.place = len(s.links)
 			s.links = append(s.links, l)
 			c.add(l)
+			if p.RetryNow {
+				c.retry(l)
+			}
 		}
 	}
 	for uri, l := range known {
