@@ -29,8 +29,6 @@ type Face struct {
 	onGraph rates         // owned by Status, whose calls come one at a time
 	service control.Stats // statistics at the last call of Service, which owns them
 
-	topics topicCounters // for /metrics
-
 	mu      sync.Mutex // guards minutes
 	minutes map[string]*lastminute.Rates
 }

@@ -2,6 +2,7 @@ package recordface
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -67,12 +68,40 @@ var triggerMetrics = []struct { //nolint:gochecknoglobals // a constant, but for
 	{"gorecord_trigger_errors_total", "Messages for which the expression of a trigger could not be evaluated.", func(t *control.TriggerStats) uint64 { return t.Errors }},
 }
 
+// recordSums are the counts of the topics with one label.
+type recordSums struct {
+	messages, bytes, missed, leftOut, passed, links, publishers float64
+	causes                                                      map[string]float64
+	age                                                         time.Duration // since the last message
+}
+
+func (s *recordSums) add(t *control.TopicStats, all *control.Stats) {
+	s.messages += float64(t.Messages)
+	s.bytes += float64(t.Bytes)
+	s.missed += float64(t.Missed)
+	s.leftOut += float64(t.LeftOut)
+	s.passed += float64(t.Passed)
+	s.links += float64(t.LinksLost)
+	s.publishers += float64(t.Publishers)
+	for cause, n := range t.Causes {
+		if s.causes == nil {
+			s.causes = map[string]float64{}
+		}
+		s.causes[cause] += float64(n)
+	}
+	age := all.Elapsed
+	if !t.Last.IsZero() {
+		age = max(all.Taken.Sub(t.Last), 0)
+	}
+	s.age = min(s.age, age)
+}
+
 // Describe implements prometheus.Collector.
 func (f *Face) Describe(ch chan<- *prometheus.Desc) { recordMetrics.Describe(ch) }
 
 // Collect implements prometheus.Collector. Without a recording there are no metrics.
 func (f *Face) Collect(ch chan<- prometheus.Metric) {
-	stats, topics, err := f.topics.scrape(f.control)
+	stats, err := f.control.Stats()
 	if err != nil {
 		return
 	}
@@ -111,10 +140,7 @@ func (f *Face) Collect(ch chan<- prometheus.Metric) {
 	} {
 		d.Histogram(ch, name, times.Count, times.Sum, bounds, times.Classes[:])
 	}
-	collectLost(ch, &stats)
-	for label, sums := range topics {
-		sums.collect(ch, label)
-	}
+	collectTopics(ch, &stats)
 }
 
 // storeStates are the values of the label state of gorecord_store_state.
@@ -144,4 +170,46 @@ func collectUploads(ch chan<- prometheus.Metric, stats *control.Stats) {
 		d.Gauge(ch, "gorecord_store_state", metrics.Bool(h.State == state), state.String())
 	}
 	d.Gauge(ch, "gorecord_store_state_seconds", max(stats.Taken.Sub(h.StateSince), 0).Seconds())
+}
+
+// missedCause is the cause of messages that were published and never arrived, beside the causes of drops.
+const missedCause = "missed"
+
+func collectTopics(ch chan<- prometheus.Metric, stats *control.Stats) {
+	d := recordMetrics
+	var labels metrics.Labels
+	sums := map[string]*recordSums{}
+	lost := map[string]float64{missedCause: 0}
+	for _, cause := range control.DropCauseNames() {
+		lost[cause] = 0
+	}
+	for i := range stats.Topics {
+		if name := stats.Topics[i].Topic; name != control.EndedTopics { // whose growth would look like messages that arrive
+			label := labels.Label(name)
+			if sums[label] == nil {
+				sums[label] = &recordSums{age: stats.Elapsed}
+			}
+			sums[label].add(&stats.Topics[i], stats)
+		}
+		lost[missedCause] += float64(stats.Topics[i].Missed)
+		for cause, n := range stats.Topics[i].Causes {
+			lost[cause] += float64(n)
+		}
+	}
+	for cause, n := range lost {
+		d.Counter(ch, "gorecord_lost_total", n, cause)
+	}
+	for topic, s := range sums {
+		d.Counter(ch, "gorecord_messages_total", s.messages, topic)
+		d.Counter(ch, "gorecord_bytes_total", s.bytes, topic)
+		d.Counter(ch, "gorecord_messages_missed_total", s.missed, topic)
+		d.Counter(ch, "gorecord_messages_left_out_total", s.leftOut, topic)
+		d.Counter(ch, "gorecord_messages_passed_total", s.passed, topic)
+		d.Counter(ch, "gorecord_links_lost_total", s.links, topic)
+		d.Gauge(ch, "gorecord_publishers", s.publishers, topic)
+		d.Gauge(ch, "gorecord_last_message_age_seconds", s.age.Seconds(), topic)
+		for cause, n := range s.causes {
+			d.Counter(ch, "gorecord_messages_dropped_total", n, topic, cause)
+		}
+	}
 }

@@ -1,8 +1,6 @@
 package recordface_test
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,61 +91,4 @@ gorecord_trigger_fired_total{option="mark-on",trigger="1"} 2
 	if err := testutil.CollectAndCompare(face, strings.NewReader(want), names...); err != nil {
 		t.Error(err)
 	}
-}
-
-// TestCountersOfOtherTopics: whichever topics end, the counters of the topics that have no label of their own do not
-// fall, and they grow by what these topics count only.
-func TestCountersOfOtherTopics(t *testing.T) {
-	t.Parallel()
-	face, f := recordingTo()
-	check := func(what string, other uint64, topics ...string) {
-		t.Helper()
-		var want strings.Builder
-		want.WriteString("# HELP gorecord_messages_total Messages taken in, by topic.\n# TYPE gorecord_messages_total counter\n")
-		f.change(func(s *control.Stats) {
-			for i := range s.Topics {
-				if name := s.Topics[i].Topic; name < "/t500" || slices.Contains(topics, name) {
-					fmt.Fprintf(&want, "gorecord_messages_total{topic=%q} %d\n", name, s.Topics[i].Messages)
-				}
-			}
-		})
-		fmt.Fprintf(&want, "gorecord_messages_total{topic=\"other\"} %d\n", other)
-		if err := testutil.CollectAndCompare(face, strings.NewReader(want.String()), "gorecord_messages_total"); err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-	end := func(name string) {
-		f.change(func(s *control.Stats) {
-			s.Topics = slices.DeleteFunc(s.Topics, func(t control.TopicStats) bool { return t.Topic == name })
-		})
-	}
-	add := func(name string, messages uint64) {
-		f.change(func(s *control.Stats) {
-			s.Topics = append(s.Topics, control.TopicStats{Topic: name, Messages: messages})
-		})
-	}
-	for i := range 502 {
-		add(fmt.Sprintf("/t%03d", i), 10)
-	}
-	check("two topics beyond the limit", 20)
-	end("/t500")
-	check("one of them has ended", 20)
-	end("/t000")
-	check("a topic with a label has ended", 20)
-	add("/t600", 7)
-	check("a new topic gets its label", 20, "/t600")
-	add("/t601", 5)
-	check("another one is beyond the limit", 25, "/t600")
-	f.change(func(s *control.Stats) {
-		for i := range s.Topics {
-			s.Topics[i].Messages++
-		}
-	})
-	check("each topic has a message more", 27, "/t600")
-	end("/t601")
-	add("/t601", 4)
-	check("a topic has ended and came back", 31, "/t600")
-	end("/t501")
-	end("/t601")
-	check("there are no others", 31, "/t600")
 }

@@ -13,10 +13,8 @@ import (
 const (
 	maxTopics     = 500
 	maxTopicBytes = 256
+	otherTopics   = "other" // the sum of the topics beyond maxTopics; not a valid topic name
 )
-
-// OtherTopics is the label of the topics beyond the limit, together. It is not a valid topic name.
-const OtherTopics = "other"
 
 // Set holds the descriptions of the metrics of a program. The zero value has none.
 type Set struct {
@@ -82,7 +80,7 @@ func (l *Labels) Label(topic string) string {
 	switch {
 	case l.seen[name]:
 	case len(l.seen) >= maxTopics:
-		return OtherTopics
+		return otherTopics
 	case l.seen == nil:
 		l.seen = map[string]bool{name: true}
 	default:
