@@ -49,8 +49,8 @@ func TestChunkSealedInTurns(t *testing.T) {
 			f[12+i] = byte(i/100) + byte(n)
 		}
 		c.Builder.AppendRun(conn, rosbag.Time{Sec: n + 1}, f, 1)
-		if c.Seal(compressor); c.Err != nil {
-			t.Fatal(c.Err)
+		if err := c.Seal(compressor); err != nil {
+			t.Fatal(err)
 		}
 		if compressor != nil {
 			if packed != nil && &packed[0] != &c.Sealed.Record[0] {

@@ -42,18 +42,18 @@ type File struct {
 	Mode  Sync
 	Begun time.Time // when the file was created
 
-	file     disk.Handle
-	writer   *bagfmt.Writer
-	end      int64                       // bytes written; after a failed write, those before it
-	path     string                      // present path of the file, as long as its directory is not moved
-	stat     func() (fs.FileInfo, error) // of the open file
-	torn     bool                        // the last write failed
-	repeated rosbag.Repeated             // the repeated messages that the bag begins with
-	reserved int64                       // offset up to which room on the disk is reserved
-	reserves bool                        // the disk may hold reserved room beyond the end
-	looked   time.Time                   // when CheckName last looked
-	away     error                       // why the file has lost its name; nil if it has not; set by Finish
-	syncs    syncs                       // how much of the file is on the disk
+	file      disk.Handle
+	writer    *bagfmt.Writer
+	end       int64                       // bytes written; after a failed write, those before it
+	path      string                      // present path of the file, as long as its directory is not moved
+	stat      func() (fs.FileInfo, error) // of the open file
+	torn      bool                        // the last write failed
+	repeated  rosbag.Repeated             // the repeated messages that the bag begins with
+	reserved  int64                       // offset up to which room on the disk is reserved
+	holdsRoom bool                        // the disk may hold reserved room beyond the end
+	looked    time.Time                   // when CheckName last looked
+	away      error                       // why the file has lost its name; nil if it has not; set by Finish
+	syncs     syncs                       // how much of the file is on the disk
 }
 
 // Wrap replaces the file below the bag, in tests that inject faults.
@@ -96,11 +96,9 @@ func (b *File) Truncate(size int64) error {
 	if !b.torn {
 		return nil
 	}
-	defer b.Watchdog.Begin("truncate", b.Path())()
-	if err := b.file.Truncate(size); err != nil {
+	if err := b.truncate(); err != nil {
 		return err
 	}
-	b.reserved = 0
 	b.reserveRoom(size, size+b.writer.IndexBytes(nil)) //nolint:errcheck,gosec // the index is written in any case
 	return nil
 }
@@ -146,20 +144,30 @@ func (b *File) reserve(c *chunk.Sealed) error {
 // reserveRoom reserves room in the range from from to end, if the file system can.
 func (b *File) reserveRoom(from, end int64) error {
 	err := b.file.Reserve(from, end)
-	if errors.Is(err, errors.ErrUnsupported) {
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
 		return nil
+	case !errors.Is(err, syscall.EFBIG): // which a limit of the process causes before anything is reserved
+		b.holdsRoom = true // also after an error: ext4 keeps blocks of a failed reservation
 	}
-	b.reserves = true // also after an error: ext4 keeps blocks of a failed reservation
 	return err
 }
 
-// release frees the reserved room that the finished bag does not need. Without any, the file stays as it is: a file
-// system that cannot reserve may refuse to truncate a file to its own size, as fusefat does.
+// release frees the reserved room that the finished bag does not need.
 func (b *File) release() error {
-	if !b.reserves {
+	if !b.holdsRoom {
 		return nil
 	}
+	return b.truncate()
+}
+
+// truncate cuts the file, with its reserved room, to the bytes of the bag. A file of that size without reserved room
+// stays as it is: fusefat refuses to truncate a file to its own size.
+func (b *File) truncate() error {
 	defer b.Watchdog.Begin("truncate", b.Path())()
+	if st, err := b.stat(); err == nil && st.Size() == b.end && !b.holdsRoom {
+		return nil
+	}
 	b.reserved = 0
 	return b.file.Truncate(b.end)
 }

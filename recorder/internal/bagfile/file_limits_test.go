@@ -394,7 +394,7 @@ func TestFileSystemThatReservesNothing(t *testing.T) {
 	t.Parallel()
 	for reserveErr, want := range map[error]error{errors.ErrUnsupported: nil, nil: errDisk} {
 		b, d := onDisk(t, SyncChunk)
-		b.reserves = false // the room for its first bytes was reserved on the disk of the test
+		b.holdsRoom = false // the room for its first bytes was reserved on the disk of the test
 		d.reserveErr, d.truncateErr = reserveErr, errDisk
 		if err := b.WriteChunk(sealedChunk(t, 100)); err != nil {
 			t.Fatal(err)
@@ -402,5 +402,14 @@ func TestFileSystemThatReservesNothing(t *testing.T) {
 		if err := b.Finish(); !errors.Is(err, want) {
 			t.Errorf("reserving fails with %v: closing fails with %v, want %v", reserveErr, err, want)
 		}
+	}
+	b, d := onDisk(t, SyncChunk)
+	b.holdsRoom = false
+	d.reserveErr, d.truncateErr, d.writeErr = errors.ErrUnsupported, errDisk, errDisk
+	if err := b.WriteChunk(sealedChunk(t, 100)); !errors.Is(err, errDisk) {
+		t.Errorf("writing fails with %v", err)
+	}
+	if d.writeErr = nil; b.Finish() != nil {
+		t.Error("after a write of no bytes, the bag gets no index")
 	}
 }

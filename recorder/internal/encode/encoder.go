@@ -132,8 +132,22 @@ func (e *Encoder) Await(c *memory.Chunk) {
 		c.Await()
 	}
 	if c.Sealed == nil {
-		c.Seal(nil)
+		_ = c.Seal(nil) // has no codec that could fail
 	}
+}
+
+// NewCompressor returns a compressor, or nil after a warning: chunks are stored without compression then.
+func NewCompressor(c rosbag.Compression, log *zap.Logger) *chunk.Compressor {
+	z, err := chunk.NewCompressor(c)
+	if err != nil {
+		WarnUncompressed(log, err)
+	}
+	return z
+}
+
+// WarnUncompressed tells why chunks are stored without compression.
+func WarnUncompressed(log *zap.Logger, err error) {
+	log.Warn("compression failed: chunks are stored without it", zap.Error(err))
 }
 
 // compress is one compression goroutine.
@@ -148,13 +162,12 @@ func (e *Encoder) compress(skip func() bool) {
 		if !skip() {
 			z := compressors[compression]
 			if z == nil {
-				z, c.Err = chunk.NewCompressor(compression)
+				z = NewCompressor(compression, e.log)
 				compressors[compression] = z
 			}
-			c.Seal(z)
-			if c.Err != nil {
-				delete(compressors, compression) // after a panic, its state is not known
-				e.log.Warn("compression failed: chunks are stored without it", zap.String("compression", string(compression)), zap.Error(c.Err))
+			if err := c.Seal(z); err != nil {
+				delete(compressors, compression)
+				WarnUncompressed(e.log, err)
 			}
 		}
 		c.Done()

@@ -87,8 +87,8 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 		c.Builder.Reset(nil)
 		c.Builder.AppendRun(of.Conn, rosbag.Time{}, message, 1)
 		c.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(1, 1, filler), 1)
-		if c.Seal(nil); c.Err != nil {
-			t.Fatal(c.Err)
+		if err := c.Seal(nil); err != nil {
+			t.Fatal(err)
 		}
 		p.pool.Grow(c, int64(len(c.Sealed.Record)))
 		return c

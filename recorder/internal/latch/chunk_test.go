@@ -38,8 +38,8 @@ func sealed(t *testing.T, frames func(i int) []byte, of ...*Source) *memory.Chun
 	for i, s := range of {
 		c.Builder.AppendRun(s.Conn, rosbag.Time{Sec: uint32(i)}, frames(i), 1)
 	}
-	if c.Seal(nil); c.Err != nil {
-		t.Fatal(c.Err)
+	if err := c.Seal(nil); err != nil {
+		t.Fatal(err)
 	}
 	return c
 }

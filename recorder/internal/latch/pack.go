@@ -18,9 +18,10 @@ type Claims interface {
 
 // Packer makes chunks of latched messages. It needs no lock.
 type Packer struct {
-	Claims      Claims
-	Compression rosbag.Compression
-	ChunkBytes  int // a chunk is sealed at this size
+	Claims       Claims
+	Compression  rosbag.Compression
+	ChunkBytes   int             // a chunk is sealed at this size
+	Uncompressed func(err error) // is told why chunks are not compressed
 }
 
 // Pack makes chunks of latched messages, with the time at, and hands them to write. A chunk is valid
@@ -31,7 +32,7 @@ func (p *Packer) Pack(all []*Message, at rosbag.Time, write func(*chunk.Sealed) 
 	}
 	z, err := chunk.NewCompressor(p.Compression)
 	if err != nil {
-		return err
+		p.Uncompressed(err)
 	}
 	var c memory.Chunk
 	b := &c.Builder
@@ -48,9 +49,9 @@ func (p *Packer) Pack(all []*Message, at rosbag.Time, write func(*chunk.Sealed) 
 		if b.Messages() == 0 || b.Len() <= p.ChunkBytes && i > 0 {
 			continue
 		}
-		c.Seal(z)
-		if c.Err != nil {
-			z = nil // after a panic, its state is not known
+		if err := c.Seal(z); err != nil {
+			z = nil
+			p.Uncompressed(err)
 		}
 		if err := write(c.Sealed); err != nil {
 			return err

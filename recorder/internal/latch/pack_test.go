@@ -155,3 +155,15 @@ func TestPackEnds(t *testing.T) {
 		t.Errorf("of a damaged chunk: %d chunks, %v, %d bytes are still claimed", len(chunks), err, memory.claimed)
 	}
 }
+
+// A compressor that cannot be made costs the compression, not the messages.
+func TestPackWithoutItsCompressor(t *testing.T) {
+	t.Parallel()
+	var told []error
+	p := &Packer{Claims: &claims{}, Compression: "zip", ChunkBytes: 1, Uncompressed: func(err error) { told = append(told, err) }}
+	all := []*Message{{Source: source(1, "/a"), Frame: frame(1, 9)}, {Source: source(2, "/b"), Frame: frame(2, 9)}}
+	chunks, err := packed(t, p, all, rosbag.Time{Sec: 1})
+	if err != nil || len(chunks) != 2 || len(told) != 1 {
+		t.Errorf("%d chunks, %v, told %v", len(chunks), err, told)
+	}
+}

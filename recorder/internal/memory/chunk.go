@@ -12,7 +12,6 @@ import (
 type Chunk struct {
 	Builder chunk.Builder
 	Sealed  *chunk.Sealed // nil before it is sealed
-	Err     error         // why it could not be compressed
 	Part    int           // the number of the file that the chunk belongs to
 	Cost    int64         // about how many bytes the chunk and its index take in the file without compression
 	FirstAt time.Time     // when its first message came
@@ -70,33 +69,35 @@ func (c *Chunk) Done() { c.ready <- struct{}{} }
 func (c *Chunk) Await() { <-c.ready }
 
 // Seal makes the record of a chunk. If z is nil or fails, the record is not compressed: no message is lost because a
-// codec fails.
-func (c *Chunk) Seal(z *chunk.Compressor) {
-	if z != nil && c.compress(z) {
-		return
+// codec fails. Seal then returns why it failed; z must not be used again, because its state is not known.
+func (c *Chunk) Seal(z *chunk.Compressor) (failed error) {
+	if z != nil {
+		if failed = c.compress(z); failed == nil {
+			return nil
+		}
 	}
 	sealed, err := c.Builder.Seal(nil, nil)
 	if err != nil {
 		panic("memory: " + err.Error()) // only a chunk without messages cannot be sealed, and it is never queued
 	}
 	c.Sealed = sealed
+	return failed
 }
 
-// compress makes the record of a chunk with compression, or says in Err why it could not.
-func (c *Chunk) compress(z *chunk.Compressor) (ok bool) {
+// compress makes the record of a chunk with compression.
+func (c *Chunk) compress(z *chunk.Compressor) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			c.Err = fmt.Errorf("compressor: %v", r)
+			err = fmt.Errorf("compressor: %v", r)
 		}
 	}()
 	sealed, err := c.Builder.Seal(z, c.out[:0])
 	if err != nil {
-		c.Err = err
-		return false
+		return err
 	}
 	c.Sealed = sealed
 	if sealed.Compression != rosbag.CompressionNone {
 		c.out = sealed.Record
 	}
-	return true
+	return nil
 }

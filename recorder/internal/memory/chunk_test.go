@@ -14,8 +14,7 @@ func TestSealWithoutItsCodec(t *testing.T) {
 	c := New(Options{Limit: -1}).Get(1000, 1000)
 	c.Builder.Reset(nil)
 	c.Builder.AppendRun(testlink.Connection(), rosbag.Time{Sec: 7}, testlink.Frame(1, 1, 8), 1)
-	c.Seal(new(chunk.Compressor)) // it has no codec
-	if c.Err == nil {
+	if err := c.Seal(new(chunk.Compressor)); err == nil { // it has no codec
 		t.Error("no error says that the chunk is not compressed")
 	}
 	messages := 0

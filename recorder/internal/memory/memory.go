@@ -300,7 +300,7 @@ func (p *Memory) Retire(c *Chunk) {
 // Put takes back a buffer. Free buffers that exceed the budget are given up, and without a budget those
 // beyond keepFree, which a burst may leave.
 func (p *Memory) Put(c *Chunk) {
-	c.Sealed, c.Err = nil, nil
+	c.Sealed = nil
 	if p.filling == c {
 		p.filling = nil
 	}

@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -38,14 +38,12 @@ func (s *Sink) writeReport() error {
 
 // writeOwn writes one message as a chunk.
 func (s *Sink) writeOwn(c *rosbag.Connection, at rosbag.Time, frame []byte) error {
-	z, err := chunk.NewCompressor(s.cfg.Compression)
-	if err != nil {
-		return err
-	}
 	own := new(memory.Chunk)
 	own.Builder.Reset(nil)
 	own.Builder.AppendRun(c, at, frame, 1)
-	own.Seal(z)
+	if err := own.Seal(encode.NewCompressor(s.cfg.Compression, s.cfg.Log)); err != nil {
+		encode.WarnUncompressed(s.cfg.Log, err)
+	}
 	if err := s.Bags.WriteChunk(s.Current(), own.Sealed); err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func New(o Config, first *files.Bag) *Sink {
 	s.out.Store(first)
 	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.Files, o.SnapshotMode == control.SnapshotOnly
 	s.Bags = files.New(o.Bags)
-	s.packer = latch.Packer{Claims: o.Files, Compression: o.Compression, ChunkBytes: o.Files.ChunkBytes()}
+	s.packer = latch.Packer{Claims: o.Files, Compression: o.Compression, ChunkBytes: o.Files.ChunkBytes(), Uncompressed: func(err error) { encode.WarnUncompressed(o.Log, err) }}
 	if o.SnapshotMode != control.SnapshotOff {
 		s.Snapshotter = snapshot.New(snapshot.Config{
 			Log: o.Log, In: o.Snapshots, Bags: s.Bags, Packer: s.packer,

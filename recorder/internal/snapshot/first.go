@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -44,9 +45,9 @@ func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, w
 		w.In.GiveBack(old)
 		return nil, false
 	case err == nil:
-		fresh.Seal(w.pack)
-		if fresh.Err != nil {
-			w.pack = nil // after a panic, its state is not known
+		if failed := fresh.Seal(w.pack); failed != nil {
+			w.pack = nil
+			encode.WarnUncompressed(w.Log, failed)
 		}
 	}
 	if err != nil {

@@ -59,8 +59,8 @@ func sealedChunk(t *testing.T, in *intake.Intake, first, last time.Time, message
 		c.Builder.AppendRun(m.c, m.at, m.frame, 1)
 	}
 	in.Snapshots().Count(c)
-	if c.Seal(nil); c.Err != nil {
-		t.Fatal(c.Err)
+	if err := c.Seal(nil); err != nil {
+		t.Fatal(err)
 	}
 	c.FirstAt, c.LastAt = first, last
 	return c

@@ -234,7 +234,7 @@ func (w *Writer) begin(out *files.Bag, r *request) (*Snapshot, error) {
 // logFailed logs that messages of a topic begin no snapshot. It logs the number of all such messages so far: the log
 // is limited, so the next line that is written also stands for lines that were left out.
 func (w *Writer) logFailed(topic string, messages int, err error) {
-	w.Log.Error("no snapshot", zap.String("trigger", topic), zap.Int64("times", w.triggers.vain.Add(int64(messages))), zap.Error(err))
+	w.Log.Error("no snapshot", zap.String("trigger", topic), zap.Int64("times in all", w.triggers.vain.Add(int64(messages))), zap.Error(err))
 }
 
 // Failures returns how many snapshots could not begin.

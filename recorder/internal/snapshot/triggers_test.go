@@ -351,7 +351,7 @@ func TestTriggersThatBeginNoSnapshot(t *testing.T) {
 	r.OnMessages("/snapshot_trigger", 3, now)
 	var got []any
 	for _, l := range logs.FilterMessage("no snapshot").FilterField(zap.String("trigger", "/snapshot_trigger")).All() {
-		got = append(got, l.ContextMap()["times"])
+		got = append(got, l.ContextMap()["times in all"])
 	}
 	if want := []any{int64(5), int64(8)}; !slices.Equal(got, want) {
 		t.Fatalf("logged %v times, want %v", got, want)

@@ -18,6 +18,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/command"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/filling"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
@@ -127,10 +128,7 @@ func (w *Writer) Keep(c *memory.Chunk) {
 
 // run is the one goroutine that writes snapshots.
 func (w *Writer) run() {
-	z, err := chunk.NewCompressor(w.Packer.Compression)
-	if err == nil {
-		w.pack = z // otherwise the first chunk of a snapshot is not compressed
-	}
+	w.pack = encode.NewCompressor(w.Packer.Compression, w.Log)
 	for {
 		do, ok := w.queue.Take()
 		if !ok {
