@@ -20,11 +20,11 @@ const (
 	maxPoll      = time.Hour            // a timeout that fits a timespec on every platform
 )
 
-// The kernel wakes the thread some microseconds after the deadline that it was given. So the sleeper gives it an
-// earlier one, by what half of the wake-ups take, and spins until the deadline when it wakes up early.
+// The kernel wakes the thread some microseconds after the deadline that it was given. So the sleeper gives it a
+// deadline that is earlier by the lead, the median latency of a wake-up, and spins when it wakes up early.
 const (
 	maxLead  = 50 * time.Microsecond // bounds the time that the sleeper spins before a deadline
-	leadStep = 100 * time.Nanosecond // by which one wake-up changes the lead
+	leadStep = 100 * time.Nanosecond // by which one wait changes the lead
 )
 
 // How the kernel schedules the pacer's thread.
@@ -37,7 +37,7 @@ const (
 type threadSleeper struct {
 	epoch  time.Time
 	offset time.Duration // CLOCK_MONOTONIC at epoch
-	lead   time.Duration // median of what a wake-up takes
+	lead   time.Duration // about the median latency of a wake-up
 
 	mu    sync.Mutex // guards event against Wake after Close
 	event int        // eventfd, -1 when closed
@@ -128,11 +128,14 @@ func (s *threadSleeper) SleepUntil(deadline time.Duration) {
 			return
 		}
 		if left <= maxNanosleep {
-			if left > s.lead && !s.nanosleep(deadline-s.lead) {
+			switch {
+			case left <= s.lead:
+				s.lead = max(s.lead-leadStep, 0) // no sleep corrects the lead; if all waits are this short, the thread must not only spin
+			case !s.nanosleep(deadline - s.lead):
 				continue // the Go scheduler signals its threads
 			}
 			for s.Now() < deadline {
-				continue // spin for at most maxLead
+				continue // spin, for at most maxLead
 			}
 			return
 		}
@@ -152,9 +155,9 @@ func (s *threadSleeper) nanosleep(until time.Duration) bool {
 	return true
 }
 
-// learn moves the lead toward the median of what wake-ups take: up or down by one step, however long this one took.
-func (s *threadSleeper) learn(took time.Duration) {
-	if took > s.lead {
+// learn moves the lead toward the median latency: up or down by one step, however long this latency is.
+func (s *threadSleeper) learn(latency time.Duration) {
+	if latency > s.lead {
 		s.lead = min(s.lead+leadStep, maxLead)
 	} else {
 		s.lead = max(s.lead-leadStep, 0)

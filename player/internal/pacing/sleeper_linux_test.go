@@ -83,13 +83,13 @@ func TestAttachKeepsPolicy(t *testing.T) {
 	<-done
 }
 
-// The lead is what half of the wake-ups take, whatever the others take, and bounded.
+// The lead is the median latency, however long the others are, and bounded.
 func TestLead(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		name string
-		took []time.Duration // in turn
-		want time.Duration
+		name    string
+		latency []time.Duration // in turn
+		want    time.Duration
 	}{
 		{"all alike", []time.Duration{8 * us}, 8 * us},
 		{"one of three is very late", []time.Duration{8 * us, time.Second, 8 * us}, 8 * us},
@@ -98,12 +98,44 @@ func TestLead(t *testing.T) {
 	} {
 		s := threadSleeper{lead: 20 * us}
 		for i := range 3000 {
-			s.learn(tc.took[i%len(tc.took)])
+			s.learn(tc.latency[i%len(tc.latency)])
 		}
 		if diff := s.lead - tc.want; diff < -2*leadStep || diff > 2*leadStep || s.lead < 0 || s.lead > maxLead {
 			t.Errorf("%s: a lead of %v, want %v", tc.name, s.lead, tc.want)
 		}
 	}
+}
+
+// A sleeper with a lead is not early either, and keeps the lead only if wake-ups take that long.
+func TestSleeperWithLeadIsNeverEarly(t *testing.T) {
+	t.Parallel()
+	<-onItsThread(func() Sleeper { return NewSleeper(zap.NewNop()) }, func(of Sleeper) {
+		s := of.(*threadSleeper)
+		for _, left := range []time.Duration{20 * us, 40 * us, maxLead, 200 * us, 3 * time.Millisecond} {
+			fell := 0
+			for range 20 {
+				s.lead = maxLead
+				deadline := s.Now() + left
+				s.SleepUntil(deadline)
+				if now := s.Now(); now < deadline {
+					t.Errorf("a sleep of %v ends %v early", left, deadline-now)
+				}
+				if s.lead < maxLead {
+					fell++
+				}
+			}
+			if left < maxLead && fell == 0 {
+				t.Errorf("waits of %v, without a sleep, leave the lead as it is", left)
+			}
+		}
+		s.lead = 0
+		for range 20 {
+			s.SleepUntil(s.Now() + 200*us)
+		}
+		if s.lead == 0 {
+			t.Error("the sleeper learns nothing from wake-ups")
+		}
+	})
 }
 
 // The kernel's clock is used where there is one. A sleeper that is closed has nothing that a
