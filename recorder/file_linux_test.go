@@ -26,23 +26,22 @@ func TestReserveOnARealFile(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
 	l := open(t, p, "/t", "/p")
-	const reserveLeast = 1 << 20 // that bagfile reserves ahead
 	var file disk.Handle
 	p.Current().Wrap(func(f disk.Handle) disk.Handle { file = f; return f })
-	if file.Reserve(0, 1<<20) != nil || blocks(t, p.Current().Path()) < 1<<20 {
+	if file.Reserve(0, bagfile.LeastRoom) != nil || blocks(t, p.Current().Path()) < bagfile.LeastRoom {
 		p.close()
 		t.Skip("the file system of " + p.Current().Path() + " knows no fallocate")
 	}
 	testlink.PublishPlain(l, 3)
 	p.Links().UnblockLinks()
 	testlink.WaitFor(t, func() bool { return p.Bags.Stored() > 0 })
-	if n := blocks(t, p.Current().Path()); n < reserveLeast+30_000 {
-		t.Errorf("%d bytes of blocks while recording, want %d more than are written", n, reserveLeast)
+	if n := blocks(t, p.Current().Path()); n < bagfile.LeastRoom+30_000 {
+		t.Errorf("%d bytes of blocks while recording, want %d more than are written", n, bagfile.LeastRoom)
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if n := blocks(t, p.Current().Target()); n > reserveLeast/2 {
+	if n := blocks(t, p.Current().Target()); n > bagfile.LeastRoom/2 {
 		t.Errorf("%d bytes of blocks after the end", n)
 	}
 }

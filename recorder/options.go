@@ -109,7 +109,7 @@ type Options struct {
 	survey  time.Duration                     // graph.Graph.Survey; zero means graph.SurveyTimeout
 }
 
-// withDefaults checks the options and completes them. It returns the errors of a recording before a file is created.
+// withDefaults checks the options and completes them. Check and Run return its errors before they create a file.
 func (o Options) withDefaults() (Options, error) {
 	if o.resolve == nil {
 		if o.Node == nil {

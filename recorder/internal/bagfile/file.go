@@ -103,11 +103,9 @@ func (b *File) Truncate(size int64) error {
 	return nil
 }
 
-// LeastRoom and reserveMost bound how many bytes are reserved ahead of the writing. LeastRoom have to be free on the disk
-// when a bag begins.
 const (
-	LeastRoom   = 1 << 20
-	reserveMost = 32 << 20
+	LeastRoom   = 1 << 20  // bytes that have to be free on the disk when a bag begins, and that are reserved ahead of writing at least
+	reserveMost = 32 << 20 // bytes that are reserved ahead of writing at most
 )
 
 // reserveFirst reserves room for more than the head of a bag, so that no empty bags are left on a full disk.

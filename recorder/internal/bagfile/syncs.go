@@ -11,7 +11,7 @@ import (
 type syncs struct {
 	mu      sync.Mutex
 	written int64     // bytes that are written
-	synced  int64     // bytes of them that are known to be on the disk
+	synced  int64     // how many of the written bytes are known to be on the disk
 	began   time.Time // when the last sync began
 	busy    bool      // a sync is in progress
 	err     error     // final: a failed sync is never repeated

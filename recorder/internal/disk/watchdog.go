@@ -78,8 +78,8 @@ func (s *Watchdog) end(op *operation) {
 	}
 }
 
-// look notes that somebody looks at the durations of operations. It subtracts from them a long time in which nobody did:
-// then the process was stopped, by Ctrl-Z or docker pause, and the disk was not slow. mu is held.
+// look is called before the durations of operations are used. A long time without a call is subtracted from them:
+// the process was stopped then, by Ctrl-Z or docker pause, and the disk was not slow. mu is held.
 func (s *Watchdog) look(now time.Time) {
 	if unwatched := now.Sub(s.looked); !s.looked.IsZero() && unwatched >= slowAfter {
 		for _, op := range s.pending {

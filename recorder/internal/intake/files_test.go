@@ -55,6 +55,20 @@ func TestRepeatedConnectionsAreKept(t *testing.T) {
 	}
 }
 
+// TestConnectionsOfASnapshotAreKept: while a snapshot is written, connections may be in its file.
+func TestConnectionsOfASnapshotAreKept(t *testing.T) {
+	t.Parallel()
+	in := bareIntake(10_000, 100)
+	in.rotation = rotationAt(rotation.Options{}, 3, 0)
+	in.closedParts, in.ring = 4, new(ring.Ring)
+	c := latchingConnection(in, "/a")
+	for _, writing := range []int{1, 0} {
+		if in.ring.Unfinished = writing; in.needed(c) != (writing > 0) {
+			t.Errorf("%d snapshots are being written: the connection is kept: %v", writing, in.needed(c))
+		}
+	}
+}
+
 // TestRepeatedMessagesTakeRoomInTheirFile: of the file that is filled, and half of its size at
 // most.
 func TestRepeatedMessagesTakeRoomInTheirFile(t *testing.T) {

@@ -139,13 +139,16 @@ func (r *Retainer) Begin(at disk.Place) *Retained {
 	return begun
 }
 
-// Add notes that a file is closed, and enforces the limits. With protect, the file must not be deleted.
+// Add notes that a file is closed, and enforces the limits. With protect, the file must not be deleted, and no limit
+// is enforced: the disk may be at fault.
 func (r *Retainer) Add(f *Retained, bytes int64, protect bool, now time.Time) {
 	r.mu.Lock()
 	f.closed, f.bytes, f.pinned = now, bytes, f.pinned || protect
 	r.mu.Unlock()
 	r.syncLedger(f.Watchdog)
-	r.Enforce(now)
+	if !protect {
+		r.Enforce(now)
+	}
 }
 
 // Pin protects the files that were still written at since or later, and returns their names, the oldest

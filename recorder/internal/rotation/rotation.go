@@ -78,8 +78,10 @@ func (s *Rotation) Schedule(now time.Time) {
 	}
 }
 
-// Due reports whether a message that is received at now belongs into the next file.
-func (s *Rotation) Due(now time.Time) bool { return !s.next.IsZero() && !now.Before(s.next) }
+// Due reports whether a message that is received at now belongs into the next file. Before the first part, none does.
+func (s *Rotation) Due(now time.Time) bool {
+	return s.number >= 0 && !s.next.IsZero() && !now.Before(s.next)
+}
 
 // NextPart counts a part that begins now.
 func (s *Rotation) NextPart(now time.Time) {
@@ -122,7 +124,7 @@ func (s *Rotation) Left() int64 {
 	}
 	left := s.ends.MaxBytes - s.stored
 	if s.packed > 0 {
-		left = int64(float64(left) * float64(s.plain) / float64(s.packed))
+		left = int64(min(float64(left)*float64(s.plain)/float64(s.packed), math.MaxInt64/2))
 	}
 	return left - s.queued
 }

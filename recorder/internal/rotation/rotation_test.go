@@ -108,6 +108,9 @@ func TestGridAfterAStop(t *testing.T) {
 	if s.number != -1 {
 		t.Errorf("file %d before the first start", s.number)
 	}
+	if s.Schedule(start.Add(time.Hour)); s.Due(start.Add(2 * time.Hour)) {
+		t.Error("a file ends before the first start")
+	}
 	s.stored, s.queued = 5, 7
 	again := start.Add(3 * time.Hour)
 	s.Restart(again)

@@ -62,7 +62,7 @@ type Set struct {
 	recording bool          // Record was called
 	trigger   *trigger      // nil without snapshots
 	ready     chan struct{} // closed when it is known whether the links are let in
-	letIn     bool          // they are
+	letIn     bool          // links are let in; set before ready is closed
 }
 
 // subscription is the subscription to one topic.
