@@ -103,10 +103,10 @@ func (b *File) Truncate(size int64) error {
 	return nil
 }
 
-const (
-	LeastRoom   = 1 << 20  // bytes that have to be free on the disk when a bag begins, and that are reserved ahead of writing at least
-	reserveMost = 32 << 20 // bytes that are reserved ahead of writing at most
-)
+// LeastRoom is how many bytes have to be free on the disk when a bag begins, and are reserved ahead of writing at least.
+const LeastRoom = 1 << 20
+
+const reserveMost = 32 << 20 // bytes that are reserved ahead of writing at most
 
 // reserveFirst reserves room for more than the head of a bag, so that no empty bags are left on a full disk.
 func (b *File) reserveFirst(s *Series) error {
