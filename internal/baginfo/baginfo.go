@@ -213,24 +213,19 @@ func sortedCompressions(sums map[rosbag.Compression]*CompressionSum) []Compressi
 }
 
 func (i *Info) addTopics(stamps map[string][]rosbag.Time) {
-	conns := make([]*Connection, len(i.Connections)) // by topic
+	at := make(map[string]int32, len(i.Connections)) // the index of a topic
 	for n := range i.Connections {
-		conns[n] = &i.Connections[n]
-	}
-	slices.SortStableFunc(conns, func(a, b *Connection) int { return strings.Compare(a.Topic, b.Topic) })
-	first := func(n int) bool { return n == 0 || conns[n].Topic != conns[n-1].Topic }
-	topics := 0
-	for n := range conns {
-		if first(n) {
-			topics++
+		if _, known := at[i.Connections[n].Topic]; !known {
+			at[i.Connections[n].Topic] = int32(len(at))
 		}
 	}
-	i.Topics = make([]Topic, 0, topics) // to grow it would copy: a Topic is large, and a bag may have a million
-	for n, c := range conns {
-		if first(n) {
-			i.Topics = append(i.Topics, Topic{Name: c.Topic, Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum()})
+	i.Topics = make([]Topic, len(at)) // append would copy: a Topic is large, and a bag may have a million
+	for n := range i.Connections {
+		c := &i.Connections[n]
+		t := &i.Topics[at[c.Topic]]
+		if t.Connections == 0 {
+			t.Name, t.Type, t.MD5Sum = c.Topic, c.Header.Type(), c.Header.MD5Sum()
 		}
-		t := &i.Topics[len(i.Topics)-1]
 		t.Messages += c.Messages
 		t.Bytes += c.Bytes
 		t.Connections++
@@ -243,6 +238,7 @@ func (i *Info) addTopics(stamps map[string][]rosbag.Time) {
 			t.addGaps(list)
 		}
 	}
+	slices.SortFunc(i.Topics, func(a, b Topic) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // indexesAhead is how many chunks ahead a store is asked for the indexes.
