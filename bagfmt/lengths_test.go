@@ -185,6 +185,17 @@ func TestBombs(t *testing.T) {
 	}
 }
 
+// recoverOf returns a function that recovers a bag, and asks f whether to go on.
+func recoverOf(bag []byte) func(f func() error) error {
+	return func(f func() error) error {
+		w, err := bagfmt.NewWriter(new(memFile), bagfmt.WriterOptions{})
+		if err == nil {
+			_, err = recovery.Recover(bytes.NewReader(bag), int64(len(bag)), w, recovery.Options{Progress: func(int64) error { return f() }})
+		}
+		return err
+	}
+}
+
 // TestInterrupted ends the unpacking of a chunk after a few MiB of it.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
@@ -217,13 +228,8 @@ func TestInterrupted(t *testing.T) {
 				}
 				return err
 			},
-			"recover": func(f func() error) error {
-				w, err := bagfmt.NewWriter(new(memFile), bagfmt.WriterOptions{})
-				if err == nil {
-					_, err = recovery.Recover(bytes.NewReader(bag), int64(len(bag)), w, recovery.Options{Progress: func(int64) error { return f() }})
-				}
-				return err
-			},
+			"recover":                    recoverOf(bag),
+			"recover a chunk at the end": recoverOf(bag[:recordsOf(t, bag, 7)[0].off]),
 		} {
 			calls := 0
 			if err := read(func() error {

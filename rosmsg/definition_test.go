@@ -74,7 +74,9 @@ bool HEX=0x1
 char C=65
 byte D=-1
   string INDENTED=x
-int64 SPACED=1_000`)
+int64 SPACED=1_000
+int8 ZEROS=000000000000000000000000000000000000000007
+uint8 NONE=-0`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,6 +93,8 @@ int64 SPACED=1_000`)
 		{Type: "byte", Name: "D", Value: "-1"},
 		{Type: "string", Name: "string INDENTED", Value: "x"}, // as genmsg: the md5sum depends on it
 		{Type: "int64", Name: "SPACED", Value: "1_000"},
+		{Type: "int8", Name: "ZEROS", Value: "000000000000000000000000000000000000000007"},
+		{Type: "uint8", Name: "NONE", Value: "-0"},
 	}
 	if d := cmp.Diff(want, typ.Constants()); d != "" {
 		t.Errorf("constants (-want +got):\n%s", d)
@@ -150,6 +154,7 @@ func TestParseErrors(t *testing.T) {
 		{"type name of no text", "U u" + separator + "MSG: \xff/U\nint8 b", 3, rosmsg.ErrDefinition},
 		{"many fields", numbered(1<<14+1, "int8 a%d\n") + "U u" + separator + "MSG: p/U\n" + numbered(1<<14, "int8 a%d\n"), 0, rosmsg.ErrLimit},
 		{"constant of many digits", "int8 A=" + strings.Repeat("9", 500_000), 1, rosmsg.ErrDefinition},
+		{"constant of nothing", "uint8 A=-", 1, rosmsg.ErrDefinition},
 		{"constant of time", "time A=1", 1, rosmsg.ErrDefinition},
 		{"constant of message", "Header A=1", 1, rosmsg.ErrDefinition},
 		{"constant without value", "int8 A=", 1, rosmsg.ErrDefinition},

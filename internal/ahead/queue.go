@@ -1,6 +1,6 @@
 // Package ahead does work on other goroutines before its result is needed, and gives the results out in
-// the order in which the work was started. What writes, reads and recovers bags, and what runs a tool on several bags,
-// has a Queue each, and starts no other goroutines.
+// the order in which the work was started. The writers and readers of bags, recovery and bagjob use a Queue in place of
+// goroutines of their own.
 package ahead
 
 // Queue does jobs of type J, each with a worker of type W: a codec with its buffers, for example. A Queue

@@ -174,6 +174,7 @@ func TestKeepErrors(t *testing.T) {
 		{"no definition", `m.data > 1`, "", "1234", msgtypes.ErrNoDefinition},
 		{"not asked for", `topic == "/a"`, "", "1234", nil},
 		{"bad definition", `m.data > 1`, "what is this", "1234", rosmsg.ErrDefinition},
+		{"bad definition with the text of another error", `m.data > 1`, "index out of range", "1234", rosmsg.ErrDefinition},
 		{"short", `m.data > 1`, "uint32 data", "123", rosmsg.ErrCorrupt},
 		{"mixed types", `m.data > "a"`, "uint32 data", "1234", bagexpr.ErrExpression},
 		{"no bool", `m.data`, "uint32 data", "1234", bagexpr.ErrExpression},

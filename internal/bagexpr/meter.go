@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	goruntime "runtime"
 	"slices"
 	"strings"
 
@@ -94,11 +95,19 @@ func (m *machine) run(env any, messageBytes int) (result bool, err error) {
 	if m.left.memory < maxMemory-keptMemory {
 		m.vm = vm.VM{} // its stack refers to values that nobody needs any more
 	}
-	var f *file.Error
-	if errors.As(err, &f) && strings.Contains(f.Message, "index out of range") {
+	if beyondList(err) {
 		err = nil
 	}
 	return value == true, err
+}
+
+// beyondList reports whether an evaluation has failed because of an index beyond the end of a list. Errors of fields
+// may quote any text of a definition, and a panic of Go is a fault of this program.
+func beyondList(err error) bool {
+	var f *file.Error
+	var lookup *lookupError
+	var fault goruntime.Error
+	return errors.As(err, &f) && strings.Contains(f.Message, "index out of range") && !errors.As(err, &lookup) && !errors.As(err, &fault)
 }
 
 // loop spends for a list that is about to be looped over, and returns it.

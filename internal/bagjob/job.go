@@ -93,7 +93,7 @@ type Job struct {
 	Wanted func(*rosbag.Connection) bool
 	// Definitions returns definitions of types that recordings of ROS 2 lack; nil knows none.
 	Definitions func(type2 string) (schema string, ok bool)
-	// Lossy says that something was lost, which is reported: Done returns ErrLossy.
+	// Lossy says that something was lost, which is reported: Done returns ErrLossy. It is never reset.
 	Lossy bool
 
 	reported map[string]int // damage by path
