@@ -52,18 +52,18 @@ func (f *checkFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if err != nil {
 		return err
 	}
-	failed := j.Each("", paths, func(j *bagjob.Job, n int) error { return f.one(j, paths[n]) })
+	failed := j.Each(ctx, "", paths, func(j *bagjob.Job, n int) error { return f.one(j.Ctx, j, paths[n]) })
 	if ctx.Err() != nil {
 		return failed
 	}
 	return errors.Join(failed, j.Done())
 }
 
-func (f *checkFlags) one(j *bagjob.Job, path string) error {
-	if bagopen.IsROS2(j.Ctx, path) {
-		return f.ros2(j, path)
+func (f *checkFlags) one(parent context.Context, j *bagjob.Job, path string) error {
+	if bagopen.IsROS2(parent, path) {
+		return f.ros2(parent, j, path)
 	}
-	file, size, err := bagopen.OpenFile(j.Ctx, path)
+	file, size, err := bagopen.OpenFile(parent, path)
 	if err != nil {
 		return err
 	}
@@ -71,14 +71,14 @@ func (f *checkFlags) one(j *bagjob.Job, path string) error {
 	checking := bagjob.Bytes("Checking "+store.Redact(path), 2*size) // by its records, and by its index
 	j.Bar.Set(checking, 0)
 	defer j.Bar.Clear()
-	ctx, cancel := context.WithCancelCause(j.Ctx)
+	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	report, err := bagcheck.Check(ctx, j.Meter(file, checking, cancel), size,
 		bagcheck.Options{Deep: f.Deep, Workers: bagjob.Workers(), MaxChunkBytes: j.MaxChunk, UnwrapKey: bagopen.UnwrapKey(ctx)})
 	j.Bar.Clear()
 	switch {
-	case j.Ctx.Err() != nil:
-		return j.Ctx.Err()
+	case parent.Err() != nil:
+		return parent.Err()
 	case ctx.Err() != nil:
 		return explain.Error(context.Cause(ctx))
 	case err != nil:
@@ -88,15 +88,15 @@ func (f *checkFlags) one(j *bagjob.Job, path string) error {
 }
 
 // ros2 checks a recording of ROS 2, by reading it as others do.
-func (f *checkFlags) ros2(j *bagjob.Job, path string) error {
-	r, err := bagopen.Open(j.Ctx, path, bagopen.Options{MaxChunkBytes: j.MaxChunk, Through: func(from bagopen.File, size int64) io.ReaderAt {
+func (f *checkFlags) ros2(ctx context.Context, j *bagjob.Job, path string) error {
+	r, err := bagopen.Open(ctx, path, bagopen.Options{MaxChunkBytes: j.MaxChunk, Through: func(from bagopen.File, size int64) io.ReaderAt {
 		return j.Meter(from, bagjob.Bytes("Checking "+store.Redact(path), size), nil)
 	}})
 	if err != nil {
 		return err
 	}
 	defer r.Close() //nolint:errcheck // only read from
-	report, err := bagcheck.CheckSource(j.Ctx, r.Source, bagcheck.Options{Deep: f.Deep, Workers: bagjob.Workers(), MaxChunkBytes: j.MaxChunk})
+	report, err := bagcheck.CheckSource(ctx, r.Source, bagcheck.Options{Deep: f.Deep, Workers: bagjob.Workers(), MaxChunkBytes: j.MaxChunk})
 	j.Bar.Clear()
 	if err != nil {
 		return explain.Error(err)

@@ -51,7 +51,7 @@ func (f *infoFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if err != nil {
 		return err
 	}
-	failed := j.Each("Reading bags", paths, func(j *bagjob.Job, n int) error {
+	failed := j.Each(ctx, "Reading bags", paths, func(j *bagjob.Job, n int) error {
 		info, err := f.summarize(j, paths[n])
 		if err != nil {
 			return err

@@ -31,7 +31,7 @@ func TestDryRunOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer node.Close(context.Background()) //nolint:errcheck // no master knows it
+	defer node.Close(context.Background())
 	for err, want := range map[error]struct {
 		code int
 		text string

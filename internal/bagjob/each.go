@@ -28,7 +28,7 @@ type result struct {
 // one path after the other, or several at a time if bags are in a store. A bag that cannot be
 // read does not keep the others from being read. do gets a job of its own for the bag. A progress bar
 // with this title counts the bags, if there are several; without a title each bag on a disk has its own.
-func (j *Job) Each(title string, paths []string, do func(j *Job, n int) error) (failed error) {
+func (j *Job) Each(parent context.Context, title string, paths []string, do func(j *Job, n int) error) (failed error) {
 	inFlight := 1
 	if slices.ContainsFunc(paths, store.Remote) {
 		inFlight = min(len(paths), remoteInFlight)
@@ -36,7 +36,7 @@ func (j *Job) Each(title string, paths []string, do func(j *Job, n int) error) (
 	countsBags := len(paths) > 1 && (title != "" || inFlight > 1)
 	queue := ahead.New(make([]struct{}, inFlight), func(r *result, _ struct{}) { r.err = do(r.job, r.number) })
 	defer queue.Close()
-	ctx, cancel := context.WithCancel(j.Ctx)
+	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
 	begin := func(n int) {
 		r := &result{number: n}
@@ -47,7 +47,7 @@ func (j *Job) Each(title string, paths []string, do func(j *Job, n int) error) (
 		queue.Start(r)
 	}
 	defer j.Bar.Clear()
-	for n, begun := 0, 0; n < len(paths) && j.Ctx.Err() == nil; n++ {
+	for n, begun := 0, 0; n < len(paths) && parent.Err() == nil; n++ {
 		for ; begun < len(paths) && queue.Len() < inFlight; begun++ {
 			begin(begun)
 		}
@@ -69,7 +69,7 @@ func (j *Job) Each(title string, paths []string, do func(j *Job, n int) error) (
 			return err
 		}
 	}
-	return errors.Join(failed, j.Ctx.Err())
+	return errors.Join(failed, parent.Err())
 }
 
 // add takes over what was lost in a part of the job.

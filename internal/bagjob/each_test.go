@@ -29,7 +29,7 @@ func TestEachInOrder(t *testing.T) {
 				var stdout, stderr bytes.Buffer
 				j := New(t.Context(), NewOutput(strings.NewReader(""), &stdout, &stderr), Options{})
 				var running, most atomic.Int32
-				failed := j.Each("", paths, func(j *Job, n int) error {
+				failed := j.Each(t.Context(), "", paths, func(j *Job, n int) error {
 					now := running.Add(1)
 					for last := most.Load(); now > last && !most.CompareAndSwap(last, now); last = most.Load() {
 					}
@@ -73,7 +73,7 @@ func TestEachInterrupted(t *testing.T) {
 		begun.Wait()
 		cancel()
 	}()
-	err := j.Each("", []string{"s3://b/1", "s3://b/2", "s3://b/3", "s3://b/4", "s3://b/5", "s3://b/6"}, func(j *Job, _ int) error {
+	err := j.Each(ctx, "", []string{"s3://b/1", "s3://b/2", "s3://b/3", "s3://b/4", "s3://b/5", "s3://b/6"}, func(j *Job, _ int) error {
 		if calls.Add(1) <= remoteInFlight {
 			begun.Done()
 		}

@@ -110,7 +110,7 @@ func TestMasterThatEndsFirst(t *testing.T) {
 	}
 	p.Close()
 	waitFor(t, "a call that fails", func() bool { return !g.Node.MasterUp() })
-	g.Close() //nolint:errcheck,gosec // the master is away
+	g.Close()
 	if logs.Len() > 0 {
 		t.Errorf("logged %v", logs.All())
 	}

@@ -165,8 +165,8 @@ func (m *Master) prepare(peer, name string, args []any) (call, error) {
 		return c, nil
 	}
 	c.args = make([]any, len(f.checks))
-	for i, check := range f.checks {
-		if c.args[i], c.problem = check(args[1+i], c.caller); c.problem != "" {
+	for i, arg := range args[1:] {
+		if c.args[i], c.problem = f.checks[i](arg, c.caller); c.problem != "" {
 			return c, nil
 		}
 	}

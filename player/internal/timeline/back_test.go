@@ -18,8 +18,10 @@ func TestBack(t *testing.T) {
 	const chunk = 4000
 	fill := strings.Repeat("x", chunk) // ends a chunk
 	nested := []testplay.Message{      // the first of three chunks ends last
-		{Conn: testplay.ConnA, At: 0}, {Conn: testplay.ConnA, At: 10, Text: fill},
-		{Conn: testplay.ConnA, At: 3}, {Conn: testplay.ConnA, At: 4, Text: fill},
+		{Conn: testplay.ConnA, At: 0},
+		{Conn: testplay.ConnA, At: 10, Text: fill},
+		{Conn: testplay.ConnA, At: 3},
+		{Conn: testplay.ConnA, At: 4, Text: fill},
 		{Conn: testplay.ConnA, At: 5},
 	}
 	early, late := testplay.Series(testplay.ConnA, "a", 0, 5), testplay.Series(testplay.ConnA, "b", 7)
