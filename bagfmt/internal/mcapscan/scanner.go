@@ -219,8 +219,11 @@ func (s *Scanner) record() (*rosbag.Message, error) {
 		return nil, s.definition(op, n, start)
 	case mcap.OpDataEnd:
 		s.ends = true
-	case mcap.OpFooter:
-		return nil, s.footer(n, start)
+	case mcap.OpFooter: // a wrong length led past the end of the messages, and past the statistics
+		if err := s.footer(n, start); err != nil || s.lost {
+			return nil, err
+		}
+		return nil, wire.Corrupt(start, 0, "no record ends the messages before the footer: messages may be missing")
 	}
 	return nil, s.done(s.s.Skip(n, start, op.Bag()))
 }
