@@ -50,7 +50,12 @@ func (noHandover) Finished(string, int64) {}
 // record begins to record into a directory of the test. The caller closes the recording.
 func record(t *testing.T, o ring.Options) *recording {
 	t.Helper()
-	log := zap.NewNop()
+	return recordAndLog(t, o, zap.NewNop())
+}
+
+// recordAndLog is record with a log.
+func recordAndLog(t *testing.T, o ring.Options, log *zap.Logger) *recording {
+	t.Helper()
 	outputs, err := bagfile.OpenSeries(bagname.Output{Name: filepath.Join(t.TempDir(), "test")}, bagfile.SyncNone, false, log)
 	if err != nil {
 		t.Fatal(err)
@@ -336,9 +341,8 @@ func TestEndDuringASnapshot(t *testing.T) {
 // the number of all of them so far, so that lines that the limit of the log leaves out are counted.
 func TestTriggersThatBeginNoSnapshot(t *testing.T) {
 	t.Parallel()
-	r := record(t, ring.Options{})
 	core, logs := observer.New(zap.ErrorLevel)
-	r.Log = zap.New(core)
+	r := recordAndLog(t, ring.Options{}, zap.New(core))
 	if err := os.Remove(r.outputs.Dir.Name()); err != nil {
 		t.Fatal(err)
 	}
@@ -356,7 +360,7 @@ func TestTriggersThatBeginNoSnapshot(t *testing.T) {
 	if want := []any{int64(5), int64(8)}; !slices.Equal(got, want) {
 		t.Fatalf("logged %v times, want %v", got, want)
 	}
-	if last := logs.All()[1].ContextMap()["error"]; last != control.ErrNotRecording.Error() {
+	if last := logs.FilterMessage("no snapshot").All()[1].ContextMap()["error"]; last != control.ErrNotRecording.Error() {
 		t.Errorf("after the end: %v", last)
 	}
 	r.in.Close()
