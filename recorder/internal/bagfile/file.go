@@ -151,14 +151,6 @@ func (b *File) reserveRoom(from, end int64) error {
 	return err
 }
 
-// release frees the reserved room that the finished bag does not need.
-func (b *File) release() error {
-	if !b.holdsRoom {
-		return nil
-	}
-	return b.truncate()
-}
-
 // truncate cuts the file, with its reserved room, to the bytes of the bag. A file of that size without reserved room
 // stays as it is: fusefat refuses to truncate a file to its own size.
 func (b *File) truncate() error {
@@ -225,7 +217,7 @@ func (b *File) SyncDue(now time.Time) bool {
 // that the bag can be read and there is room for the index.
 func (b *File) Finish() error {
 	closed := b.writer.Close()
-	errs := []error{b.release()}
+	errs := []error{b.truncate()}
 	b.away = b.gone()
 	errs = append(errs, b.closeFile())
 	switch {
