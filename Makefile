@@ -38,7 +38,7 @@ demo: build ## play the demo bag, record it, compare
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 AT_A_TIME := -timeout 30m -parallel 8 -p $(if $(GOROSBAG_REQUIRE_ROS),3,$(shell echo $$(($(PROCESSORS) < 4 ? 4 : $(PROCESSORS)))))
 ALL := $(addprefix ./test/integration/,install service faults play record stock docs bag live harness) ./tcpros ./recorder ./bagfmt ./cmd/bag \
-  ./tcpros/master ./internal/web ./internal/store ./test/arch ./test/mutate ./...
+  ./tcpros/master ./internal/face/web ./internal/cloud/store ./test/arch ./test/mutate ./...
 test: ## all tests but the long ones; those with real ROS run where it is installed
 	$(GOTEST) $(AT_A_TIME) $(ALL)
 
@@ -48,7 +48,7 @@ test-full: ## the long tests: each fault, each comparison with stock. What is th
 # The packages that lock or start goroutines: others cannot race by themselves. Without
 # test/integration: the programs that it runs are built as users have them, so the detector
 # would see its own code only, for four minutes. Tests that the detector makes too slow, and
-# tests whose measures the detector changes, skip themselves (internal/testrace).
+# tests whose measures the detector changes, skip themselves (internal/testkit).
 # SQLite's code, translated from C, computes pointers in a way that checkptr forbids.
 race:
 	CGO_ENABLED=1 $(GOTEST) -race -gcflags=modernc.org/...=-d=checkptr=0 -short -tags nocloud -timeout 30m \
@@ -60,7 +60,7 @@ tools: test-tools $(LINT) $(VULN) ## what check, deb and the tests need, in bin/
 test-tools: $(NFPM) $(S3) ## what make deb and the tests of uploads need
 
 test-clouds: ## the drivers of Google and Azure, against a server that speaks their APIs; compiling the SDKs takes minutes
-	$(GOTEST) -tags 'gs azblob' ./internal/store
+	$(GOTEST) -tags 'gs azblob' ./internal/cloud/store
 
 duckdb: $(TOOLS)/duckdb ## what TestDuckDB runs the query of docs/storage.md with; needs a C++ compiler
 
@@ -71,8 +71,8 @@ fmt-check: $(LINT)
 
 cross: $(TYPECHECK) ## whether the sources fit the robots' other machines, and each storage
 	GOARCH=arm $(TYPECHECK) -tags nocloud ./... # the other word size; the libraries of stores are the same everywhere, and large
-	$(TYPECHECK) -tags nocloud ./internal/store ./internal/upload ./cmd/...
-	$(TYPECHECK) -tags gs,azblob -tests ./internal/store # with the tests that only make test-clouds runs
+	$(TYPECHECK) -tags nocloud ./internal/cloud/store ./internal/cloud/upload ./cmd/...
+	$(TYPECHECK) -tags gs,azblob -tests ./internal/cloud/store # with the tests that only make test-clouds runs
 	cd test/rivals && GOFLAGS='$(GOFLAGS) -mod=mod' $(TYPECHECK) . # only make bench runs it
 
 lint: $(LINT)
@@ -88,7 +88,7 @@ vuln: $(VULN)
 	  if [ $$code -ne 3 ] && [ -z "$(VULN_REQUIRED)" ]; then echo "vuln: NOT CHECKED: govulncheck could not run (exit $$code)"; else exit $$code; fi; }
 
 bench: build ## Go benchmarks, then recording and gobag beside stock rosbag where it is installed, conversions beside a copy, and bagfmt beside go-rosbag
-	$(GO) test -run '^$$' -bench . -benchtime 1s ./bagfmt ./bagfmt/internal/codec ./internal/bzip2 ./tcpros ./recorder ./player
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./bagfmt ./bagfmt/internal/codec ./bagfmt/internal/bzip2 ./tcpros ./recorder ./player
 	$(MAKE) bench-record
 	$(MAKE) bench-convert
 	cd test/rivals && $(GO) run -mod=mod .

@@ -15,7 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -278,7 +278,7 @@ func (d *disk) Sync() error {
 // those that are not synced, in any order. The bag is the old or the new one, and another run
 // makes it the new one.
 func TestAppendCut(t *testing.T) {
-	testrace.Skip(t, "one goroutine damages a bag at place after place")
+	testkit.SkipInRace(t, "one goroutine damages a bag at place after place")
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(7, 7))
 	conns, old := sample(300)

@@ -10,8 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
-	"github.com/gorosbag/gorosbag/internal/testfull"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -63,7 +62,7 @@ func (f *repeatFile) ReadAt(p []byte, off int64) (int, error) {
 
 // TestBeyond4GiB reads a bag of 5 GiB.
 func TestBeyond4GiB(t *testing.T) {
-	testrace.Skip(t, "one goroutine fills and reads large bags")
+	testkit.SkipInRace(t, "one goroutine fills and reads large bags")
 	t.Parallel()
 	conns, _ := sample(0)
 	var b chunk.Builder
@@ -107,8 +106,8 @@ func TestBeyond4GiB(t *testing.T) {
 // TestBigChunks reads chunks of more than 256 MiB without options, as one big
 // message in a chunk of a recorder makes them.
 func TestBigChunks(t *testing.T) {
-	testfull.Skip(t, "takes seconds and 1 GiB of memory")
-	testrace.Skip(t, "takes seconds and 1 GiB of memory without it")
+	testkit.SkipUnlessFull(t, "takes seconds and 1 GiB of memory")
+	testkit.SkipInRace(t, "takes seconds and 1 GiB of memory without it")
 	conns, _ := sample(0)
 	const size = 256 << 20 // what tcpros accepts
 	for _, comp := range compressions[:2] {
@@ -132,7 +131,7 @@ func TestBigChunks(t *testing.T) {
 
 // TestManyChunksAndConnections writes 70 000 chunks and 10 000 connections.
 func TestManyChunksAndConnections(t *testing.T) {
-	testrace.Skip(t, "one goroutine fills and reads large bags")
+	testkit.SkipInRace(t, "one goroutine fills and reads large bags")
 	t.Parallel()
 	var f memFile
 	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{ChunkBytes: 1})

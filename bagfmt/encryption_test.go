@@ -20,8 +20,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
-	"github.com/gorosbag/gorosbag/internal/fields"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/ros/fields"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -462,7 +462,7 @@ func TestEncryptedDamage(t *testing.T) {
 // TestEncryptedCut cuts encrypted bags at every place: what comes is a beginning of the
 // messages, and of an uncompressed chunk that is cut every whole message that is decrypted.
 func TestEncryptedCut(t *testing.T) {
-	testrace.Skip(t, "one goroutine damages a bag at place after place")
+	testkit.SkipInRace(t, "one goroutine damages a bag at place after place")
 	t.Parallel()
 	key := []byte("0123456789abcdef")
 	for _, comp := range compressions {

@@ -13,9 +13,8 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/fields"
-	"github.com/gorosbag/gorosbag/internal/testfull"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/ros/fields"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -28,11 +27,11 @@ var every = flag.Bool("every", false, "damage every bit and cut at every byte, a
 // places, and one bit of each byte, in turn.
 func stride(coarse int) int {
 	switch {
-	case testrace.Enabled:
+	case testkit.Race:
 		return 13 // the detector makes the tests twenty times slower, and has nothing to find in them
 	case *every:
 		return 1
-	case testfull.Enabled():
+	case testkit.Full():
 		return max(1, coarse/2)
 	}
 	return 7 * coarse
@@ -42,7 +41,7 @@ func stride(coarse int) int {
 func cuts(bag []byte, coarse int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for i := 0; i < len(bag)-1; i += stride(coarse) {
-			if !testfull.Enabled() && padding(bag, i) && i%256 >= stride(coarse) {
+			if !testkit.Full() && padding(bag, i) && i%256 >= stride(coarse) {
 				continue // few of those many that are all the same
 			}
 			if !yield(i) {
@@ -71,8 +70,8 @@ func flips(bag []byte, from, to, coarse, affordable int) iter.Seq2[int, byte] {
 				switch {
 				case again && !*every && !first:
 					continue
-				case *every, testfull.Enabled() && affordable == 8:
-				case testfull.Enabled() && affordable == 2 && (first || second):
+				case *every, testkit.Full() && affordable == 8:
+				case testkit.Full() && affordable == 2 && (first || second):
 				case first:
 				default:
 					continue

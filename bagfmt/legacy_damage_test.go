@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/fields"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/ros/fields"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -187,7 +187,7 @@ func TestOldBitFlips(t *testing.T) {
 
 // TestOldMemory: lengths in a bag must not cost more memory than the bag has bytes.
 func TestOldMemory(t *testing.T) { // not parallel: it looks at what all goroutines allocate
-	if testrace.Enabled {
+	if testkit.Race {
 		t.Skip("the race detector allocates, too")
 	}
 	bags := smallOldBags()
@@ -414,7 +414,7 @@ func TestOldFindsItsPlaceAgain(t *testing.T) {
 // TestOldSearchIsLinear makes resync look at all kinds of things that are no message: in
 // no more memory than they have bytes.
 func TestOldSearchIsLinear(t *testing.T) { // not parallel: it looks at what all goroutines allocate
-	if testrace.Enabled {
+	if testkit.Race {
 		t.Skip("the race detector allocates, too")
 	}
 	for name, junk := range map[string]string{
@@ -520,7 +520,7 @@ func TestRealV12(t *testing.T) {
 
 // TestRealWithoutIndex reads real 2.0 bags by their index and without it.
 func TestRealWithoutIndex(t *testing.T) {
-	testrace.Skip(t, "one goroutine damages a bag at place after place")
+	testkit.SkipInRace(t, "one goroutine damages a bag at place after place")
 	t.Parallel()
 	names, err := filepath.Glob(filepath.Join(realBags(t), "*.bag"))
 	if err != nil || len(names) < 5 {

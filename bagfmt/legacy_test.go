@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -212,7 +212,7 @@ func checkOld(t *testing.T, who string, want *oldBag, found *summary, version st
 
 // TestOldAllocs: steady reading of old bags allocates nothing for a message.
 func TestOldAllocs(t *testing.T) {
-	if testrace.Enabled {
+	if testkit.Race {
 		t.Skip("the race detector allocates, too")
 	}
 	bags := map[string][]byte{"1.1": bagV11(3000), "1.2": bagV12(3000, false)}

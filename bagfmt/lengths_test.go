@@ -11,8 +11,8 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
-	"github.com/gorosbag/gorosbag/internal/fields"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/ros/fields"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -125,7 +125,7 @@ func bomb(tb testing.TB, comp rosbag.Compression, stored []byte, size uint32) []
 
 // TestBombs unpacks chunks that are much bigger than they look, or lie about it.
 func TestBombs(t *testing.T) {
-	testrace.Skip(t, "memory is measured, and the detector takes more")
+	testkit.SkipInRace(t, "memory is measured, and the detector takes more")
 	const unpacked = 4 << 20
 	for _, comp := range compressions[1:] {
 		z, err := chunk.NewCompressor(comp)

@@ -6,13 +6,13 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestLimitsFit checks that readers can be told to accept all that writers can produce.
 func TestLimitsFit(t *testing.T) {
-	testrace.Skip(t, "one goroutine fills and reads large bags")
+	testkit.SkipInRace(t, "one goroutine fills and reads large bags")
 	t.Parallel()
 	incompressible := make([]byte, 1<<20) // the smaller, the more the frame around it weighs
 	rnd := rand.NewChaCha8([32]byte{1})

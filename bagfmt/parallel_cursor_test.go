@@ -16,8 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/testfull"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -121,7 +120,7 @@ const everyWay = -1
 
 // wanted reports whether n is the way to be used, of so many.
 func wanted(way, n, of int) bool {
-	return testfull.Enabled() || way == everyWay || n%of == way%of
+	return testkit.Full() || way == everyWay || n%of == way%of
 }
 
 var errUnreadable = errors.New("unreadable")
@@ -281,7 +280,7 @@ func TestCursorClose(t *testing.T) {
 
 // TestReuse checks that memory is used again where that is allowed, and only there.
 func TestReuse(t *testing.T) {
-	testrace.Skip(t, "memory is measured, and the detector makes sync.Pool throw buffers away")
+	testkit.SkipInRace(t, "memory is measured, and the detector makes sync.Pool throw buffers away")
 	for _, comp := range compressions {
 		bag := uniformBag(t, bagfmt.WriterOptions{Compression: comp, ChunkBytes: 30_000}, 6000)
 		r, err := openBag(bag)

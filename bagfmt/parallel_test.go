@@ -10,7 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -82,7 +82,7 @@ func mixedBag(tb testing.TB, comp rosbag.Compression, workers int) []byte {
 // TestParallelWriteAllocs checks that writing costs no memory per message and that
 // a bag of many chunks is written in the memory of a few.
 func TestParallelWriteAllocs(t *testing.T) {
-	testrace.Skip(t, "memory is measured, and the detector makes sync.Pool throw buffers away")
+	testkit.SkipInRace(t, "memory is measured, and the detector makes sync.Pool throw buffers away")
 	for _, comp := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
 		for _, workers := range []int{0, 2} {
 			var f discard

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -64,11 +64,11 @@ func timed(t *testing.T, bag []byte, n int, find func(*testing.T, *Reader) int) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	began := testproc.CPUTime(t)
+	began := testkit.CPUTime(t)
 	if found := find(t, r); found != n {
 		t.Fatalf("%d messages, want %d", found, n)
 	}
-	return testproc.CPUTime(t) - began
+	return testkit.CPUTime(t) - began
 }
 
 func readIndexes(t *testing.T, r *Reader) (entries int) {

@@ -12,15 +12,15 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
-	"github.com/gorosbag/gorosbag/internal/fields"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/ros/fields"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestScanTruncatedEverywhere cuts bags at each byte: a Reader finds what a Scanner
 // finds, and nothing else.
 func TestScanTruncatedEverywhere(t *testing.T) {
-	testrace.Skip(t, "one goroutine damages a bag at place after place")
+	testkit.SkipInRace(t, "one goroutine damages a bag at place after place")
 	t.Parallel()
 	for _, comp := range compressions {
 		t.Run(string(comp), func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestScanTruncatedEverywhere(t *testing.T) {
 // TestScanBitFlips flips bits of bags without an index section: a wrong or missing
 // message must not come without an error.
 func TestScanBitFlips(t *testing.T) {
-	testrace.Skip(t, "one goroutine damages a bag at place after place")
+	testkit.SkipInRace(t, "one goroutine damages a bag at place after place")
 	t.Parallel()
 	for _, comp := range compressions {
 		t.Run(string(comp), func(t *testing.T) {
@@ -206,7 +206,7 @@ func TestDamageIsBounded(t *testing.T) {
 // TestScanMemory: opening a bag by a scan costs no more memory than the bag has bytes,
 // whatever its lengths say.
 func TestScanMemory(t *testing.T) { // not parallel: it looks at what all goroutines allocate
-	if testrace.Enabled {
+	if testkit.Race {
 		t.Skip("the race detector allocates, too")
 	}
 	full := unindexed(t, sampleBag(t, rosbag.CompressionNone))

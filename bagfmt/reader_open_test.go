@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/fields"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/ros/fields"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -306,7 +306,7 @@ func (f *countingFile) ReadAt(p []byte, off int64) (int, error) {
 
 // TestScanPassesOver makes sure that a scan does not read what it does not need.
 func TestScanPassesOver(t *testing.T) {
-	testrace.Skip(t, "one goroutine damages a bag at place after place")
+	testkit.SkipInRace(t, "one goroutine damages a bag at place after place")
 	t.Parallel()
 	conns, _ := sample(0)
 	big := string(make([]byte, 1<<20))

@@ -17,7 +17,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -132,7 +132,7 @@ func TestRecoverDamages(t *testing.T) {
 
 // TestRecoverTornCompressed cuts chunks of several compressed blocks.
 func TestRecoverTornCompressed(t *testing.T) {
-	testrace.Skip(t, "one goroutine damages a bag at place after place")
+	testkit.SkipInRace(t, "one goroutine damages a bag at place after place")
 	t.Parallel()
 	conns, _ := sample(0)
 	rnd := rand.NewChaCha8([32]byte{3})
@@ -243,7 +243,7 @@ func coarse(name string) int {
 // TestRecoverFlips flips bits of each byte: what comes is what was written, wherever
 // a checksum can tell, and a flip costs no more than the chunk that it is in.
 func TestRecoverFlips(t *testing.T) {
-	testrace.Skip(t, "one goroutine damages a bag at place after place")
+	testkit.SkipInRace(t, "one goroutine damages a bag at place after place")
 	t.Parallel()
 	bags := stockBags(t)
 	delete(bags, "cpp_killed")

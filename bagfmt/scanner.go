@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
-	"github.com/gorosbag/gorosbag/bagfmt/internal/mcapscan"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/mcapread"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/old"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -30,7 +30,7 @@ type Scanner struct {
 	o        ScannerOptions
 	version  wire.BagVersion
 	old      *old.Format       // of a bag of a version before 2.0
-	mcap     *mcapscan.Scanner // of an MCAP file
+	mcap     *mcapread.Scanner // of an MCAP file
 	header   wire.RecordHeader
 	conns    wire.ConnTable
 	load     load.Loader
@@ -82,7 +82,7 @@ func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 	case wire.LayoutV2:
 		err = s.start()
 	case wire.LayoutMCAP:
-		s.mcap, err = mcapscan.New(s.s, mcapscan.Options{
+		s.mcap, err = mcapread.New(s.s, mcapread.Options{
 			MaxChunkBytes: o.MaxChunkBytes, Reuse: o.Reuse, Interrupted: o.Interrupted,
 		})
 	case wire.LayoutV0, wire.LayoutV10, wire.LayoutV11, wire.LayoutV12:

@@ -16,9 +16,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
-	"github.com/gorosbag/gorosbag/internal/fields"
-	"github.com/gorosbag/gorosbag/internal/testfull"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/ros/fields"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -94,7 +93,7 @@ func TestChunkThreshold(t *testing.T) {
 
 // TestMessageLimit refuses a message that roscpp would not receive.
 func TestMessageLimit(t *testing.T) {
-	if testrace.Enabled {
+	if testkit.Race {
 		t.Skip("the race detector touches all of a gigabyte")
 	}
 	const most = 1_000_000_000
@@ -115,7 +114,7 @@ func TestMessageLimit(t *testing.T) {
 	if l := limitOf(t, w.Write(c, rosbag.Time{Sec: 1}, data)); l.Got != most+1 || l.Limit != most || l.Op != rosbag.OpMessage || l.Offset != w.Size() {
 		t.Errorf("got %+v", l)
 	}
-	if !testfull.Enabled() {
+	if !testkit.Full() {
 		return // the largest message that is taken would be copied: 2 GB
 	}
 	if err := w.Write(c, rosbag.Time{Sec: 1}, data[:most]); err != nil {

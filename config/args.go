@@ -8,7 +8,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/nearest"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
 // expand normalizes a command line in rosbag's syntax: it returns each option as --name=value (a switch as
@@ -177,7 +177,7 @@ func (e *expander) find(name string) (*option, error) {
 // unrecognized returns rosbag's error for an unknown option, with the name of the option that may be meant.
 func unrecognized(name string, known []string) error {
 	slices.Sort(known)
-	if like := nearest.Name(name, known); like != "" {
+	if like := wording.NearestName(name, known); like != "" {
 		return fmt.Errorf("unrecognised option '--%s': did you mean --%s?", name, like)
 	}
 	return fmt.Errorf("unrecognised option '--%s': see --help", name)

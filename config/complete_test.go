@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 )
 
 // roleVariable makes the test program one that a shell asks for completions.
@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 		_, _, _ = parseSample()
 		os.Exit(7) // Parse ends the program
 	}
-	testproc.ClearOptions()
+	testkit.ClearOptions()
 	os.Exit(m.Run())
 }
 

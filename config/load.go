@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/gorosbag/gorosbag/internal/nearest"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
 // maxFileBytes is the limit of the size of a configuration file: ten times the size of a file with all options.
@@ -208,7 +208,7 @@ func (r *fileReader) suggest(key string) string {
 		}
 		keys = append(keys, o.key)
 	}
-	if like := nearest.Name(key, keys); like != "" {
+	if like := wording.NearestName(key, keys); like != "" {
 		return "; did you mean " + like + "?"
 	}
 	return "; the keys are the long options of --help, with _ for -"

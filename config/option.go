@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/nearest"
-	"github.com/gorosbag/gorosbag/internal/units"
+	"github.com/gorosbag/gorosbag/internal/text/units"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
 // Option declares one option of a program.
@@ -170,7 +170,7 @@ func unknownVariables(prefix string, all []*option) []string {
 		if !strings.HasPrefix(name, prefix) || slices.Contains(names, name) {
 			continue
 		}
-		if like := nearest.Name(name, names); like != "" {
+		if like := wording.NearestName(name, names); like != "" {
 			warnings = append(warnings, fmt.Sprintf("the variable %s is not known; did you mean %s?", name, like))
 		}
 	}

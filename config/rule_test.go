@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/config"
-	"github.com/gorosbag/gorosbag/internal/units"
+	"github.com/gorosbag/gorosbag/internal/text/units"
 )
 
 // An error of a rule on the command line names the option once: before the reason, unless the reason names it.

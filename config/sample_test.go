@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/config"
-	"github.com/gorosbag/gorosbag/internal/units"
+	"github.com/gorosbag/gorosbag/internal/text/units"
 )
 
 // sample is what the options of a program set that is like gorecord: it has an option of each kind.

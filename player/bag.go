@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -29,4 +29,4 @@ func Span(bags []*Bag) (first, last rosbag.Time, ok bool) { return source.Span(b
 
 // RecordedMarks returns the marks that were recorded into the bags, by time. They have nothing to do
 // with those of Control.SetMarks.
-func RecordedMarks(bags []*Bag) []bagnote.Mark { return source.Marks(bags) }
+func RecordedMarks(bags []*Bag) []note.Mark { return source.Marks(bags) }

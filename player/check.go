@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/follow"
-	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/output"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 )
@@ -35,7 +35,7 @@ func checkClock(resolve func(string) (string, error), p *plan.Plan) error {
 	if p.Denies(name) {
 		return &plan.DenyError{Topics: []string{name}}
 	}
-	if t := p.Topic(name); t != nil && t.MD5Sum != framing.ClockMD5 {
+	if t := p.Topic(name); t != nil && t.MD5Sum != stdmsg.ClockMD5 {
 		return &control.OptionError{Option: "Clock", Reason: fmt.Sprintf("does not go with topic %s of the bags: its type is %s [%s], not rosgraph_msgs/Clock; "+
 			"play without the clock, select other topics or put a prefix in front of them", t.Name, t.Type, t.MD5Sum)}
 	}

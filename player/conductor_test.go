@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/follow"
-	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/output"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
@@ -102,7 +102,7 @@ func (g *rig) withClock(subscribers int) *rig {
 type clockNotes struct{ *rig }
 
 func (n clockNotes) Publish(frame []byte) {
-	n.note(fmt.Sprintf("clock %v", framing.StampAt(frame, framing.Length).Sub(rosbag.Time{Sec: 100})))
+	n.note(fmt.Sprintf("clock %v", stdmsg.StampAt(frame, stdmsg.FramePrefix).Sub(rosbag.Time{Sec: 100})))
 }
 func (n clockNotes) PublishNow(frame []byte) { n.Publish(frame) }
 

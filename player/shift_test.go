@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/control"
-	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
@@ -25,7 +25,7 @@ func TestLoopShift(t *testing.T) {
 	t.Parallel()
 	stamped := testplay.Conn{Topic: "/s", Type: "a/Stamped", MD5Sum: "*"}
 	tf := testplay.Conn{Topic: "/tf", Type: "tf2_msgs/TFMessage", MD5Sum: testplay.TFMD5}
-	clock := testplay.Conn{Topic: "/clock", Type: "rosgraph_msgs/Clock", MD5Sum: framing.ClockMD5}
+	clock := testplay.Conn{Topic: "/clock", Type: "rosgraph_msgs/Clock", MD5Sum: stdmsg.ClockMD5}
 	f := &testplay.MemoryFile{}
 	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{})
 	if err != nil {

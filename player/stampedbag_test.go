@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -109,12 +109,12 @@ func heard(t *testing.T, g *fakeGraph, clock func() rosbag.Time) (events *[]stri
 	g.frames = func(topic string, frame []byte) {
 		text := fmt.Sprint(time.Since(g.start), " ", topic)
 		if finders[topic] != nil {
-			offsets, err := finders[topic].AppendOffsets(nil, frame[framing.Length:])
+			offsets, err := finders[topic].AppendOffsets(nil, frame[stdmsg.FramePrefix:])
 			if err != nil {
 				text += " damaged"
 			}
 			for _, i := range offsets {
-				stamp := framing.StampAt(frame[framing.Length:], i)
+				stamp := stdmsg.StampAt(frame[stdmsg.FramePrefix:], i)
 				if stamp.IsZero() {
 					text += " none"
 				} else {

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/control"
-	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -217,7 +217,7 @@ func TestEqualStampsStayEqual(t *testing.T) {
 			g := newFakeGraph()
 			got := map[string][]rosbag.Time{}
 			g.frames = func(topic string, frame []byte) {
-				got[topic] = append(got[topic], framing.StampAt(frame[framing.Length:], 4))
+				got[topic] = append(got[topic], stdmsg.StampAt(frame[stdmsg.FramePrefix:], 4))
 			}
 			if _, err := playFake(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag), Rate: rate, Stamps: StampsNow}); err != nil {
 				t.Fatal(err)
@@ -243,7 +243,7 @@ func TestStampsNeverGoBack(t *testing.T) {
 			count := 0
 			var log []string
 			g.frames = func(_ string, frame []byte) {
-				stamp, now := framing.StampAt(frame[framing.Length:], 4), wallNow()
+				stamp, now := stdmsg.StampAt(frame[stdmsg.FramePrefix:], 4), wallNow()
 				count++
 				if age := now.Sub(stamp); age < 0 || age > oldest+1 || stamp.Before(last) {
 					t.Errorf("seed %d, %v: message %d is %v old, %v after the last\n%s", seed, time.Since(g.start), count, age, stamp.Sub(last), strings.Join(log, "\n"))

@@ -9,8 +9,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/control"
-	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -152,7 +152,7 @@ func TestViewerOfStamps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
 		published := rosbag.Time{}
-		g.frames = func(_ string, frame []byte) { published = framing.StampAt(frame[framing.Length:], 4) }
+		g.frames = func(_ string, frame []byte) { published = stdmsg.StampAt(frame[stdmsg.FramePrefix:], 4) }
 		o := Options{Bags: testplay.OpenBags(t, bag), Stamps: StampsNow, Paused: true, Viewing: NewViewing(ViewingOptions{})}
 		a := newAudience(t, o.Viewing)
 		steer(t, g, o, ordersAt{
@@ -164,8 +164,8 @@ func TestViewerOfStamps(t *testing.T) {
 					if f.Kind == live.Message {
 						seen++
 					}
-					if at := f.Time.Sub(a.zero); f.Kind == live.Message && framing.StampAt(f.Payload, 4).Sub(a.zero) != at {
-						t.Errorf("a message from %v has the stamp %v", at, framing.StampAt(f.Payload, 4))
+					if at := f.Time.Sub(a.zero); f.Kind == live.Message && stdmsg.StampAt(f.Payload, 4).Sub(a.zero) != at {
+						t.Errorf("a message from %v has the stamp %v", at, stdmsg.StampAt(f.Payload, 4))
 					}
 				}
 				if seen < 2 {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
@@ -128,7 +128,7 @@ func offer(l *intake.Link, f []byte) {
 
 // TestOverload plays loads that are too much for the disk, turn by turn.
 func TestOverload(t *testing.T) {
-	testrace.Skip(t, "one goroutine plays millions of messages, turn by turn")
+	testkit.SkipInRace(t, "one goroutine plays millions of messages, turn by turn")
 	t.Parallel()
 	const mb, turns, perTurn = 1 << 20, 1500, 64 << 10
 	imu := flow{topic: "/imu", bytes: 300, rate: 0.01}

@@ -1,7 +1,7 @@
 package recorder
 
 import (
-	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -11,9 +11,9 @@ import (
 func announce(n *tcpros.Node) (func(target string), error) {
 	pub, err := n.Advertise(tcpros.AdvertiseOptions{
 		Topic:             "begin_write",
-		Type:              bagnote.Type,
-		MD5Sum:            bagnote.MD5Sum,
-		MessageDefinition: bagnote.Definition,
+		Type:              note.Type,
+		MD5Sum:            note.MD5Sum,
+		MessageDefinition: note.Definition,
 		Latching:          true,
 		QueueFrames:       100,
 	})

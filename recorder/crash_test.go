@@ -11,7 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
-	"github.com/gorosbag/gorosbag/internal/testfull"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -129,7 +129,7 @@ func TestPowerCut(t *testing.T) {
 		t.Run(string(c), func(t *testing.T) {
 			t.Parallel()
 			if c != rosbag.CompressionNone {
-				testfull.Skip(t, "the same operations as without compression, for two seconds of processor time")
+				testkit.SkipUnlessFull(t, "the same operations as without compression, for two seconds of processor time")
 			}
 			ops := recordForPowerCut(t, c)
 			images := 0

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -13,7 +13,7 @@ import (
 // TestFinishedBagsTakeNoHeap: what is remembered of a bag that is closed does not depend
 // on what was in it, and is bounded.
 func TestFinishedBagsTakeNoHeap(t *testing.T) { // not beside others: it measures the heap
-	testrace.Skip(t, "memory is measured, and the detector takes more")
+	testkit.SkipInRace(t, "memory is measured, and the detector takes more")
 	const topics, splits = 200, 300
 	p := testPipeline(t, Options{Split: true, Sync: SyncNone, ChunkBytes: 16 << 10, BufferBytes: 1 << 20, Retain: Retention{Files: 3}}, nil)
 	var links []*intake.Link

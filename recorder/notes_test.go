@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -41,7 +41,7 @@ func stored(t *testing.T, path, topic string) (texts []string) {
 // TestNotesBeginEachFile: whatever else begins files, and however the recording begins.
 func TestNotesBeginEachFile(t *testing.T) {
 	t.Parallel()
-	notes := []bagnote.Note{{Key: "robot", Value: "r1"}, {Key: "site", Value: "hall: 3"}}
+	notes := []note.Note{{Key: "robot", Value: "r1"}, {Key: "site", Value: "hall: 3"}}
 	for name, o := range map[string]Options{
 		"recording": {}, "paused": {Begin: control.StatePaused}, "stopped": {Begin: control.StateStopped}, "no latched messages": {NoRepeatLatched: true},
 		"stopped, no latched messages": {Begin: control.StateStopped, NoRepeatLatched: true},
@@ -122,7 +122,7 @@ func TestMarks(t *testing.T) {
 		t.Errorf("an hour ago: %v, %v", m, err)
 	}
 	for _, text := range []string{"a\nb", strings.Repeat("x", 2000), "\x1b[2J", "  "} {
-		if _, err := c.Mark(text); !errors.Is(err, bagnote.ErrMark) {
+		if _, err := c.Mark(text); !errors.Is(err, note.ErrMark) {
 			t.Errorf("%.20q: %v", text, err)
 		}
 	}
@@ -151,8 +151,8 @@ func TestMarks(t *testing.T) {
 		t.Errorf("closed: %v", err)
 	}
 	paths := filesOf(t, p)
-	for i, want := range [][]bagnote.Mark{{{Text: "old"}, {Text: "late"}, {Text: "door opened"}, {Text: "mark 2"}}, {{Text: "next"}}} {
-		marks, _, err := bagnote.ReadMarks(testlink.OpenBag(t, paths[i]), func(err error) error { return err })
+	for i, want := range [][]note.Mark{{{Text: "old"}, {Text: "late"}, {Text: "door opened"}, {Text: "mark 2"}}, {{Text: "next"}}} {
+		marks, _, err := note.ReadMarks(testlink.OpenBag(t, paths[i]), func(err error) error { return err })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestMarks(t *testing.T) {
 		}
 	}
 	s := accountsNow(p)
-	if len(s) != 1 || s[0].Messages != 5 || s[0].Topic != bagnote.MarksTopic {
+	if len(s) != 1 || s[0].Messages != 5 || s[0].Topic != note.MarksTopic {
 		t.Errorf("account: %+v", s)
 	}
 }
@@ -197,7 +197,7 @@ func TestMarkOfThePastStaysInItsFile(t *testing.T) {
 		if end, start := testlink.OpenBag(t, paths[i]).Info().End, testlink.OpenBag(t, path).Info().Start; start.Before(end) {
 			t.Errorf("%s begins %v before the end of the one before", path, end.Sub(start))
 		}
-		if got := stored(t, path, bagnote.MarksTopic); !slices.Equal(got, []string{"late"}) {
+		if got := stored(t, path, note.MarksTopic); !slices.Equal(got, []string{"late"}) {
 			t.Errorf("%s: marks %q", path, got)
 		}
 	}
@@ -212,7 +212,7 @@ func TestOwnTopicIsRecordedToo(t *testing.T) {
 	if _, err := c.Mark("ours"); err != nil {
 		t.Fatal(err)
 	}
-	open(t, p, bagnote.MarksTopic, "/player").Frames(own.TextFrame([]byte("theirs")), 1, time.Now())
+	open(t, p, note.MarksTopic, "/player").Frames(own.TextFrame([]byte("theirs")), 1, time.Now())
 	if _, err := c.Mark("ours again"); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
-	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
@@ -88,9 +88,9 @@ type Options struct {
 	// queue, and close the bag at once.
 	Hurry <-chan struct{}
 
-	Notes  []bagnote.Note // begin each file, latched, as std_msgs/String on /metadata
-	Params bool           // store the parameters and the node graph as they are at the start, latched
-	Report Report         // when the account of what was lost is written into the bag
+	Notes  []note.Note // begin each file, latched, as std_msgs/String on /metadata
+	Params bool        // store the parameters and the node graph as they are at the start, latched
+	Report Report      // when the account of what was lost is written into the bag
 
 	Publish bool // publish the name of each new file on begin_write
 
@@ -133,7 +133,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.FlushInterval < time.Millisecond {
 		return o, fmt.Errorf("flush interval %v is below 1ms", o.FlushInterval)
 	}
-	if err := bagnote.Check(o.Notes); err != nil {
+	if err := note.Check(o.Notes); err != nil {
 		return o, err
 	}
 	if err := o.Output.Check(); err != nil {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -87,7 +87,7 @@ func TestRingAllocatesNothing(t *testing.T) {
 			l.Frames(run, count, now)
 		}
 		perRun := testing.AllocsPerRun(300, func() { l.Frames(run, count, now) })
-		if perMessage := perRun / count; perMessage > 0.02 && !testrace.Enabled {
+		if perMessage := perRun / count; perMessage > 0.02 && !testkit.Race {
 			t.Errorf("%s: %.3f allocations a message", c, perMessage)
 		}
 		if err := p.close(); err != nil {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/topicmatch"
+	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
 )
 
 // Selection says which topics to record. The parts add up.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/testfull"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/snapshot"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -46,7 +46,7 @@ func TestCommandsAndSnapshots(t *testing.T) {
 				}
 			})
 			rounds := 6
-			if testfull.Enabled() {
+			if testkit.Full() {
 				rounds = 12
 			}
 			for i := range 3 {

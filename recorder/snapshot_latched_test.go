@@ -17,7 +17,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"golang.org/x/time/rate"
 
-	"github.com/gorosbag/gorosbag/internal/testfull"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
@@ -256,7 +256,7 @@ func (w *latchedWorld) checkReleased() {
 func TestSnapshotLatchedRandom(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(12)
-	if testfull.Enabled() {
+	if testkit.Full() {
 		seeds = 24
 	}
 	for seed := range seeds {

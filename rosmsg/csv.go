@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/pytext"
+	"github.com/gorosbag/gorosbag/internal/text/pytext"
 )
 
 // AppendCSVHeader appends the line that names the columns of AppendCSV, as rostopic

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -195,7 +195,7 @@ all:
 // TestBombs has small payloads that claim to be large.
 // It is not parallel: what others allocate would count.
 func TestBombs(t *testing.T) {
-	testrace.Skip(t, "memory is measured, and the detector takes more")
+	testkit.SkipInRace(t, "memory is measured, and the detector takes more")
 	const empty = "MSG: p/E\n"
 	nested := "A a" + separator + "MSG: p/A\nB[200] b" + separator + "MSG: p/B\nC[200] c" + separator + "MSG: p/C\nE[200] e" + separator + empty
 	for _, test := range []struct {

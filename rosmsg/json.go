@@ -8,7 +8,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/gorosbag/gorosbag/internal/pytext"
+	"github.com/gorosbag/gorosbag/internal/text/pytext"
 )
 
 // AppendJSON appends the value as JSON on one line and returns the extended slice. With

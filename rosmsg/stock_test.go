@@ -21,8 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/testfull"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -257,9 +256,9 @@ func eachMessage(t *testing.T, path string, do func(m *rosbag.Message, typ *rosm
 func TestBagsBesideStock(t *testing.T) {
 	t.Parallel()
 	needROS(t)
-	testfull.Skip(t, "seconds of processor time, half a minute with real bags; TestMadeBesideStock compares fewer messages")
+	testkit.SkipUnlessFull(t, "seconds of processor time, half a minute with real bags; TestMadeBesideStock compares fewer messages")
 	for _, path := range bags(t) {
-		if st, err := os.Stat(path); testrace.Enabled && err == nil && st.Size() > 100_000 {
+		if st, err := os.Stat(path); testkit.Race && err == nil && st.Size() > 100_000 {
 			continue
 		}
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -317,7 +316,7 @@ func TestMadeBesideStock(t *testing.T) {
 	maker := maker{rand.New(rand.NewPCG(seed, 1))}
 	var in bytes.Buffer
 	n := 40
-	if testfull.Enabled() {
+	if testkit.Full() {
 		n = 250
 	}
 	all := make([]made, n)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/gorosbag/gorosbag/internal/pytext"
+	"github.com/gorosbag/gorosbag/internal/text/pytext"
 )
 
 // TextOptions leave out what is long. They are the options of rostopic echo, which

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/fields"
-	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/internal/ros/fields"
+	"github.com/gorosbag/gorosbag/internal/ros/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 

@@ -3,7 +3,7 @@ package tcpros
 import (
 	"github.com/aler9/goroslib/pkg/msgs/std_srvs"
 
-	"github.com/gorosbag/gorosbag/internal/stdmsg"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 )
 
 // The services of std_srvs.

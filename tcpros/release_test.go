@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/testfull"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -22,7 +22,7 @@ func heapNow() int64 {
 
 // rounds is the number of topics, or publishers, that come and go: 2000 in the long tests.
 func rounds() int {
-	if testfull.Enabled() {
+	if testkit.Full() {
 		return 2000
 	}
 	return 200

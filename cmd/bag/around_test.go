@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -24,15 +24,15 @@ func TestAround(t *testing.T) {
 		t.Fatal(err)
 	}
 	conns := map[string]*rosbag.Connection{}
-	for _, topic := range []string{"/tick", bagnote.MarksTopic} {
-		if conns[topic], err = w.AddConnection(topic, rosbag.Header{{Key: "type", Value: bagnote.Type}, {Key: "md5sum", Value: bagnote.MD5Sum}, {Key: "message_definition", Value: bagnote.Definition}}); err != nil {
+	for _, topic := range []string{"/tick", note.MarksTopic} {
+		if conns[topic], err = w.AddConnection(topic, rosbag.Header{{Key: "type", Value: note.Type}, {Key: "md5sum", Value: note.MD5Sum}, {Key: "message_definition", Value: note.Definition}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for n := range uint32(100) {
-		err := w.Write(conns["/tick"], rosbag.Time{Sec: 1000 + n}, bagnote.Encode("tick"))
+		err := w.Write(conns["/tick"], rosbag.Time{Sec: 1000 + n}, note.Encode("tick"))
 		if n == 50 {
-			err = w.Write(conns[bagnote.MarksTopic], rosbag.Time{Sec: 1050}, bagnote.Encode("door opened"))
+			err = w.Write(conns[note.MarksTopic], rosbag.Time{Sec: 1050}, note.Encode("door opened"))
 		}
 		if err != nil {
 			t.Fatal(err)

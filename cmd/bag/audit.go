@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/gorosbag/gorosbag/internal/bagaudit"
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/bagopen"
-	"github.com/gorosbag/gorosbag/internal/escape"
-	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/internal/units"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/audit"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/text/units"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
 type auditFlags struct {
@@ -40,25 +38,25 @@ Exit code 3 says that there are defects, which are listed.`
 }
 
 // Run verifies the bags of a place.
-func (f *auditFlags) Run(ctx context.Context, out bagjob.Output) (err error) {
-	p, err := bagopen.OpenPlace(ctx, f.Place, int64(f.Rate))
-	j := bagjob.New(ctx, out, bagjob.Options{Quiet: f.Quiet})
+func (f *auditFlags) Run(ctx context.Context, out job.Output) (err error) {
+	p, err := bags.OpenPlace(ctx, f.Place, int64(f.Rate))
+	j := job.New(ctx, out, job.Options{Quiet: f.Quiet})
 	if err != nil {
 		return j.Failed(f.Place, err)
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	audit, err := bagaudit.Open(p, f.Journal)
+	audit, err := audit.Open(p, f.Journal)
 	if err != nil {
 		return fmt.Errorf("the journal: %w; name another file with --journal", err)
 	}
-	report, err := audit.Run(ctx, func(done, total int64) { j.Bar.Set(bagjob.Bytes("Verifying", total), done) })
+	report, err := audit.Run(ctx, func(done, total int64) { j.Bar.Set(job.Bytes("Verifying", total), done) })
 	j.Bar.Clear()
 	verified := report.Read + report.Skipped
 	if err != nil {
 		if verified > 0 {
-			j.Say("%s verified so far; the same command continues there", plural.Of(uint64(verified), "bag"))
+			j.Say("%s verified so far; the same command continues there", wording.Plural(uint64(verified), "bag"))
 		}
-		return j.Failed(f.Place, explain.Error(err))
+		return j.Failed(f.Place, wording.Explain(err))
 	}
 	for _, v := range report.Defects {
 		v.Bag = p.Path(v.Bag)
@@ -70,18 +68,18 @@ func (f *auditFlags) Run(ctx context.Context, out bagjob.Output) (err error) {
 	if report.Skipped > 0 {
 		continued = fmt.Sprintf(", %d of them before", report.Skipped)
 	}
-	j.Say("%s verified%s, %s", plural.Of(uint64(verified), "bag"), continued, plural.Of(uint64(len(report.Defects)), "defect"))
+	j.Say("%s verified%s, %s", wording.Plural(uint64(verified), "bag"), continued, wording.Plural(uint64(len(report.Defects)), "defect"))
 	if len(report.Defects) > 0 {
-		return bagjob.ErrLossy
+		return job.ErrLossy
 	}
 	return nil
 }
 
 // print prints a defect.
-func (f *auditFlags) print(w io.Writer, v bagaudit.Verdict) error {
+func (f *auditFlags) print(w io.Writer, v audit.Verdict) error {
 	if f.JSON {
-		return escape.WriteJSON(w, v)
+		return wording.WriteEscapedJSON(w, v)
 	}
-	_, err := fmt.Fprintf(w, "%s: %s\n", explain.Name(v.Bag), escape.Text(v.Defect))
+	_, err := fmt.Fprintf(w, "%s: %s\n", wording.Shown(v.Bag), wording.Escape(v.Defect))
 	return err
 }

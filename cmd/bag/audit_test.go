@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
 )
 
 // auditedStore is a directory in the role of a store, with uploaded bags.
@@ -81,7 +81,7 @@ func TestAuditResumed(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	done := make(chan int)
 	go func() { // of 30 bags of 5 kB, the burst of the limit lets some through
-		done <- run(ctx, []string{"audit", "--rate", "1", "--journal", journal, to}, bagjob.NewOutput(strings.NewReader(""), &stdout, &stderr))
+		done <- run(ctx, []string{"audit", "--rate", "1", "--journal", journal, to}, job.NewOutput(strings.NewReader(""), &stdout, &stderr))
 	}()
 	for deadline := time.Now().Add(time.Minute); ; {
 		if b, _ := os.ReadFile(journal); bytes.Count(b, []byte("\n")) > 3 {

@@ -7,13 +7,11 @@ import (
 	"io"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/bagcheck"
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/bagopen"
-	"github.com/gorosbag/gorosbag/internal/escape"
-	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/check"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
 type checkFlags struct {
@@ -46,66 +44,66 @@ therefore not checked.`
 
 // Run checks bags. A bag that cannot be read does not keep the others from being
 // checked.
-func (f *checkFlags) Run(ctx context.Context, out bagjob.Output) error {
-	j := bagjob.New(ctx, out, bagjob.Options{Quiet: f.Quiet})
-	paths, err := bagopen.Names(ctx, f.Bags)
+func (f *checkFlags) Run(ctx context.Context, out job.Output) error {
+	j := job.New(ctx, out, job.Options{Quiet: f.Quiet})
+	paths, err := bags.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
-	failed := j.Each(ctx, "", paths, func(j *bagjob.Job, n int) error { return f.one(j.Ctx, j, paths[n]) })
+	failed := j.Each(ctx, "", paths, func(j *job.Job, n int) error { return f.one(j.Ctx, j, paths[n]) })
 	if ctx.Err() != nil {
 		return failed
 	}
 	return errors.Join(failed, j.Done())
 }
 
-func (f *checkFlags) one(parent context.Context, j *bagjob.Job, path string) error {
-	if bagopen.IsROS2(parent, path) {
+func (f *checkFlags) one(parent context.Context, j *job.Job, path string) error {
+	if bags.IsROS2(parent, path) {
 		return f.ros2(parent, j, path)
 	}
-	file, size, err := bagopen.OpenFile(parent, path)
+	file, size, err := bags.OpenFile(parent, path)
 	if err != nil {
 		return err
 	}
-	defer file.Close()                                               //nolint:errcheck // only read from
-	checking := bagjob.Bytes("Checking "+store.Redact(path), 2*size) // by its records, and by its index
+	defer file.Close()                                            //nolint:errcheck // only read from
+	checking := job.Bytes("Checking "+store.Redact(path), 2*size) // by its records, and by its index
 	j.Bar.Set(checking, 0)
 	defer j.Bar.Clear()
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	report, err := bagcheck.Check(ctx, j.Meter(file, checking, cancel), size,
-		bagcheck.Options{Deep: f.Deep, Workers: bagjob.Workers(), MaxChunkBytes: j.MaxChunk, UnwrapKey: bagopen.UnwrapKey(ctx)})
+	report, err := check.Check(ctx, j.Meter(file, checking, cancel), size,
+		check.Options{Deep: f.Deep, Workers: job.Workers(), MaxChunkBytes: j.MaxChunk, UnwrapKey: bags.UnwrapKey(ctx)})
 	j.Bar.Clear()
 	switch {
 	case parent.Err() != nil:
 		return parent.Err()
 	case ctx.Err() != nil:
-		return explain.Error(context.Cause(ctx))
+		return wording.Explain(context.Cause(ctx))
 	case err != nil:
-		return explain.Error(err)
+		return wording.Explain(err)
 	}
 	return f.finish(j, path, report)
 }
 
 // ros2 checks a recording of ROS 2, by reading it as others do.
-func (f *checkFlags) ros2(ctx context.Context, j *bagjob.Job, path string) error {
-	r, err := bagopen.Open(ctx, path, bagopen.Options{MaxChunkBytes: j.MaxChunk, Through: func(from bagopen.File, size int64) io.ReaderAt {
-		return j.Meter(from, bagjob.Bytes("Checking "+store.Redact(path), size), nil)
+func (f *checkFlags) ros2(ctx context.Context, j *job.Job, path string) error {
+	r, err := bags.Open(ctx, path, bags.Options{MaxChunkBytes: j.MaxChunk, Through: func(from bags.File, size int64) io.ReaderAt {
+		return j.Meter(from, job.Bytes("Checking "+store.Redact(path), size), nil)
 	}})
 	if err != nil {
 		return err
 	}
 	defer r.Close() //nolint:errcheck // only read from
-	report, err := bagcheck.CheckSource(ctx, r.Source, bagcheck.Options{Deep: f.Deep, Workers: bagjob.Workers(), MaxChunkBytes: j.MaxChunk})
+	report, err := check.CheckSource(ctx, r.Source, check.Options{Deep: f.Deep, Workers: job.Workers(), MaxChunkBytes: j.MaxChunk})
 	j.Bar.Clear()
 	if err != nil {
-		return explain.Error(err)
+		return wording.Explain(err)
 	}
 	return f.finish(j, path, report)
 }
 
 // finish reports what was found, as text or as JSON.
-func (f *checkFlags) finish(j *bagjob.Job, path string, report *bagcheck.Report) error {
+func (f *checkFlags) finish(j *job.Job, path string, report *check.Report) error {
 	if !report.Sound {
 		j.Lossy = true
 	}
@@ -115,9 +113,9 @@ func (f *checkFlags) finish(j *bagjob.Job, path string, report *bagcheck.Report)
 		}
 	}
 	if f.JSON {
-		return escape.WriteJSON(j.Stdout, struct {
+		return wording.WriteEscapedJSON(j.Stdout, struct {
 			Path string `json:"path"`
-			*bagcheck.Report
+			*check.Report
 		}{path, report})
 	}
 	return f.print(j, path, report)
@@ -127,55 +125,55 @@ func (f *checkFlags) finish(j *bagjob.Job, path string, report *bagcheck.Report)
 var remoteAdvice = strings.NewReplacer("gobag reindex", "gobag convert to a local file", "gobag decrypt", "gobag convert to a local file")
 
 // print writes what was found, one line each.
-func (f *checkFlags) print(j *bagjob.Job, path string, r *bagcheck.Report) error {
+func (f *checkFlags) print(j *job.Job, path string, r *check.Report) error {
 	var failed error
 	line := func(format string, args ...any) {
-		if _, err := fmt.Fprintf(j.Stdout, "%s: "+format+"\n", append([]any{explain.Name(path)}, args...)...); err != nil {
+		if _, err := fmt.Fprintf(j.Stdout, "%s: "+format+"\n", append([]any{wording.Shown(path)}, args...)...); err != nil {
 			failed = err
 		}
 	}
 	for _, d := range r.Damage {
-		if d.Offset == bagcheck.UnknownOffset {
-			line("%s: %s", explain.Name(d.What), d.Advice)
+		if d.Offset == check.UnknownOffset {
+			line("%s: %s", wording.Shown(d.What), d.Advice)
 		} else {
-			line("offset %d: %s: %s", d.Offset, explain.Name(d.What), d.Advice)
+			line("offset %d: %s: %s", d.Offset, wording.Shown(d.What), d.Advice)
 		}
 	}
 	if r.More > 0 {
-		line("damaged in %s", plural.Of(r.More, "more place"))
+		line("damaged in %s", wording.Plural(r.More, "more place"))
 	}
 	if !f.Quiet {
 		for _, w := range r.Warnings {
-			line("warning: %s: %s", explain.Name(w.Topic), explain.Name(w.What))
+			line("warning: %s: %s", wording.Shown(w.Topic), wording.Shown(w.What))
 		}
 	}
 	switch {
 	case !r.Sound:
-		line("%s; %s can be read", verdict(r), plural.Of(r.Messages, "message"))
+		line("%s; %s can be read", verdict(r), wording.Plural(r.Messages, "message"))
 	case !f.Quiet:
 		version := r.Version
 		if r.Encrypted {
 			version += ", encrypted"
 		}
-		line("sound: version %s, %s of %s", version, plural.Of(r.Messages, "message"), plural.Of(r.Connections, "connection"))
+		line("sound: version %s, %s of %s", version, wording.Plural(r.Messages, "message"), wording.Plural(r.Connections, "connection"))
 	}
 	return failed
 }
 
 // verdict says what is wrong with a recording that is not sound.
-func verdict(r *bagcheck.Report) string {
+func verdict(r *check.Report) string {
 	leftOut := 0
 	for _, d := range r.Damage {
 		if d.LeftOut {
 			leftOut++
 		}
 	}
-	damaged := "damaged in " + plural.Of(len(r.Damage)+r.More-leftOut, "place")
+	damaged := "damaged in " + wording.Plural(len(r.Damage)+r.More-leftOut, "place")
 	switch {
 	case leftOut == 0:
 		return damaged
 	case leftOut == len(r.Damage)+r.More:
-		return "not damaged; " + plural.Of(leftOut, "topic") + " left out and not checked"
+		return "not damaged; " + wording.Plural(leftOut, "topic") + " left out and not checked"
 	}
-	return damaged + "; " + plural.Of(leftOut, "topic") + " left out and not checked"
+	return damaged + "; " + wording.Plural(leftOut, "topic") + " left out and not checked"
 }

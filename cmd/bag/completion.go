@@ -13,10 +13,10 @@ import (
 	kongcompletion "github.com/jotaen/kong-completion"
 	"github.com/posener/complete"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/bagopen"
-	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -36,7 +36,7 @@ For all: put that line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.`
 }
 
 // Run prints what makes a shell ask this program for completions.
-func (f *completionFlags) Run(out bagjob.Output) error {
+func (f *completionFlags) Run(out job.Output) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("the path of this program is not known: %w", err)
@@ -64,7 +64,7 @@ func completes(parser *kong.Kong) bool {
 	asked := false
 	kongcompletion.Register(parser,
 		kongcompletion.WithPredictors(map[string]complete.Predictor{
-			"bag":   pathsLike(func(name string) bool { return bagopen.HasBagEnding(name) || strings.HasSuffix(name, ".active") }),
+			"bag":   pathsLike(func(name string) bool { return bags.HasBagEnding(name) || strings.HasSuffix(name, ".active") }),
 			"file":  pathsLike(func(string) bool { return true }),
 			"dir":   pathsLike(func(string) bool { return false }),
 			"topic": fromBags(func(c *rosbag.Connection) string { return c.Topic }),
@@ -105,15 +105,15 @@ func fromBags(name func(*rosbag.Connection) string) complete.Predictor {
 	return complete.PredictFunc(func(a complete.Args) []string {
 		var names []string
 		for _, arg := range a.All {
-			if !bagopen.HasBagEnding(arg) || store.IsURL(arg) {
+			if !bags.HasBagEnding(arg) || store.IsURL(arg) {
 				continue
 			}
-			b, err := bagopen.Open(context.Background(), arg, bagopen.Options{})
+			b, err := bags.Open(context.Background(), arg, bags.Options{})
 			if err != nil {
 				continue // a shell shows no errors
 			}
 			for _, c := range b.Connections() {
-				if n := explain.Name(name(c)); !slices.Contains(names, n) {
+				if n := wording.Shown(name(c)); !slices.Contains(names, n) {
 					names = append(names, n)
 				}
 			}

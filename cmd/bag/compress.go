@@ -5,11 +5,11 @@ import (
 	"errors"
 	"os"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/bagopen"
-	"github.com/gorosbag/gorosbag/internal/bagreplace"
-	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/replace"
+	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -23,14 +23,14 @@ type compressFlags struct {
 func (compressFlags) Help() string { return repackHelp }
 
 // Run compresses bags.
-func (f *compressFlags) Run(ctx context.Context, out bagjob.Output) error {
+func (f *compressFlags) Run(ctx context.Context, out job.Output) error {
 	if f.LZ4 && f.BZ2 {
 		return errBothKinds
 	}
-	p := bagreplace.Packing{Compression: rosbag.CompressionBZ2, MCAP: rosbag.CompressionZstd}
+	p := replace.Packing{Compression: rosbag.CompressionBZ2, MCAP: rosbag.CompressionZstd}
 	switch {
 	case f.LZ4:
-		p = bagreplace.Packing{Compression: rosbag.CompressionLZ4, MCAP: rosbag.CompressionLZ4}
+		p = replace.Packing{Compression: rosbag.CompressionLZ4, MCAP: rosbag.CompressionLZ4}
 	case f.BZ2:
 		p.MCAP = rosbag.CompressionBZ2 // which MCAP refuses
 	}
@@ -55,17 +55,17 @@ stays one; attachments and metadata records, which are named, are left out.`
 
 // repack rewrites bags. It checks first that all are there, because bags are rewritten in place: a name may be a
 // misspelt option.
-func (f *repackFlags) repack(ctx context.Context, out bagjob.Output, p bagreplace.Packing) error {
-	j := bagjob.New(ctx, out, bagjob.Options{Force: f.Force, Quiet: f.Quiet})
-	paths, err := bagopen.Names(ctx, f.Bags)
+func (f *repackFlags) repack(ctx context.Context, out job.Output, p replace.Packing) error {
+	j := job.New(ctx, out, job.Options{Force: f.Force, Quiet: f.Quiet})
+	paths, err := bags.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
 	for _, path := range paths {
 		if _, err := os.Stat(path); err != nil && !store.IsURL(path) {
-			return j.Failed(path, explain.Error(err))
+			return j.Failed(path, wording.Explain(err))
 		}
 	}
 	p.ChunkKiB = f.ChunkSize
-	return bagreplace.Repack(j, paths, f.OutputDir, p)
+	return replace.Repack(j, paths, f.OutputDir, p)
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/newfile"
-	"github.com/gorosbag/gorosbag/internal/ros2bag"
-	"github.com/gorosbag/gorosbag/internal/ros2job"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/convert"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/internal/files"
+	"github.com/gorosbag/gorosbag/internal/ros2"
 )
 
 type convertFlags struct {
@@ -44,7 +44,7 @@ known last: run gobag reindex on it. MCAP has no such limit.`
 }
 
 // Run converts bags.
-func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
+func (f *convertFlags) Run(ctx context.Context, out job.Output) error {
 	j := f.start(ctx, out)
 	if len(f.Paths) < 2 {
 		return errors.New("name the recording to convert, and what to write")
@@ -60,7 +60,7 @@ func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if f.To == "" && strings.HasSuffix(to, ".db3") {
 		return fmt.Errorf("%s: a bag has another name; for a database of ROS 2 give a directory and --to ros2 --storage sqlite3", to)
 	}
-	if err := newfile.NotInput(to, paths); err != nil {
+	if err := files.NotInput(to, paths); err != nil {
 		return j.Failed(to, err)
 	}
 	if j.Definitions, err = f.definitions(); err != nil {
@@ -84,15 +84,15 @@ func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
 		if err != nil {
 			return err
 		}
-		return ros2job.Job{In: in, Out: to, Select: o, Finish: finish, Storage: storage, Options: f.jobOptions()}.Run(j)
+		return convert.Job{In: in, Out: to, Select: o, Finish: finish, Storage: storage, Options: f.jobOptions()}.Run(j)
 	}
-	source, back := in[0].Source.(*ros2bag.Source)
+	source, back := in[0].Source.(*ros2.Source)
 	if f.DryRun && !back {
 		return errors.New("--dry-run is for conversions to ROS 2 and from it")
 	}
 	mcap := wantsMCAP(f.To, to)
-	sum, err := j.Rewrite(bagjob.Plan{Inputs: in, Out: to, MCAP: mcap, DryRun: f.DryRun, Sink: f.packing().Sink(in, mcap), Options: o, Finish: finish})
-	if back && (to != "-" || f.DryRun) && (err == nil || errors.Is(err, bagjob.ErrLossy)) {
+	sum, err := j.Rewrite(job.Plan{Inputs: in, Out: to, MCAP: mcap, DryRun: f.DryRun, Sink: f.packing().Sink(in, mcap), Options: o, Finish: finish})
+	if back && (to != "-" || f.DryRun) && (err == nil || errors.Is(err, job.ErrLossy)) {
 		err = errors.Join(err, f.jobOptions().Back(j, to, source, sum, o))
 	}
 	return err

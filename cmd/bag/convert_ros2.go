@@ -6,13 +6,13 @@ import (
 	"os"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/ros2bag"
-	"github.com/gorosbag/gorosbag/internal/ros2job"
-	"github.com/gorosbag/gorosbag/internal/ros2map"
-	"github.com/gorosbag/gorosbag/internal/rosbag2"
-	"github.com/gorosbag/gorosbag/internal/units"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/convert"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/internal/ros2"
+	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
+	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
+	"github.com/gorosbag/gorosbag/internal/text/units"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
 // ros2Flags are the options for recordings of ROS 2.
@@ -45,17 +45,17 @@ func (f *convertFlags) definitions() (func(string) (string, bool), error) {
 	if f.Definitions == "" {
 		return nil, nil
 	}
-	find, err := ros2bag.Definitions(os.DirFS(f.Definitions))
+	find, err := ros2.Definitions(os.DirFS(f.Definitions))
 	if err != nil {
-		return nil, fmt.Errorf("--definitions %s: %w", f.Definitions, explain.Error(err))
+		return nil, fmt.Errorf("--definitions %s: %w", f.Definitions, wording.Explain(err))
 	}
 	return find, nil
 }
 
 // sinkOptions translates the flags.
-func (f *convertFlags) sinkOptions() (o ros2bag.Options, err error) {
-	o = ros2bag.Options{
-		Distro: ros2map.Distro(f.Distro), Storage: f.Storage, Compression: f.Compression, Workers: bagjob.Workers(), Apart: f.LatchedApart,
+func (f *convertFlags) sinkOptions() (o ros2.Options, err error) {
+	o = ros2.Options{
+		Distro: mapping.Distro(f.Distro), Storage: f.Storage, Compression: f.Compression, Workers: job.Workers(), Apart: f.LatchedApart,
 	}
 	if o.ChunkBytes, err = f.packing().ChunkBytes(); err != nil {
 		return o, err
@@ -79,6 +79,6 @@ func (f *convertFlags) sinkOptions() (o ros2bag.Options, err error) {
 }
 
 // jobOptions translates the flags of the output and of the report.
-func (f *convertFlags) jobOptions() ros2job.Options {
-	return ros2job.Options{Force: f.Force, DryRun: f.DryRun, JSON: f.JSON, Quiet: f.Quiet}
+func (f *convertFlags) jobOptions() convert.Options {
+	return convert.Options{Force: f.Force, DryRun: f.DryRun, JSON: f.JSON, Quiet: f.Quiet}
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/bagreplace"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/replace"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -14,6 +14,6 @@ type decompressFlags struct{ repackFlags }
 func (decompressFlags) Help() string { return repackHelp }
 
 // Run decompresses bags.
-func (f *decompressFlags) Run(ctx context.Context, out bagjob.Output) error {
-	return f.repack(ctx, out, bagreplace.Packing{Compression: rosbag.CompressionNone, MCAP: rosbag.CompressionNone})
+func (f *decompressFlags) Run(ctx context.Context, out job.Output) error {
+	return f.repack(ctx, out, replace.Packing{Compression: rosbag.CompressionNone, MCAP: rosbag.CompressionNone})
 }

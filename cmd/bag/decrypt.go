@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/bagreplace"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/replace"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -30,8 +30,8 @@ code 3 says that messages were lost.`
 }
 
 // Run decrypts bags.
-func (f *decryptFlags) Run(ctx context.Context, out bagjob.Output) error {
-	p := bagreplace.Packing{Decrypt: true}
+func (f *decryptFlags) Run(ctx context.Context, out job.Output) error {
+	p := replace.Packing{Decrypt: true}
 	switch {
 	case f.LZ4 && f.BZ2:
 		return errBothKinds

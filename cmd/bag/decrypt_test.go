@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
 )
 
 const (
@@ -184,7 +184,7 @@ func TestReadEncrypted(t *testing.T) {
 				args = append(args, strings.NewReplacer("IN", path, "PLAIN", "../../bagfmt/testdata/python_none.bag", "DIR", dir).Replace(a))
 			}
 			var o, e bytes.Buffer
-			code := run(context.Background(), args, bagjob.NewOutput(bytes.NewReader(in), &o, &e))
+			code := run(context.Background(), args, job.NewOutput(bytes.NewReader(in), &o, &e))
 			if said := o.String() + e.String(); code != tc.code || !strings.Contains(said, tc.said) || slices.Contains(args, "-q") && said != "" {
 				t.Fatalf("code %d, stdout %q, stderr %q", code, o.String(), e.String())
 			}

@@ -8,14 +8,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/bagdiff"
-	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/bagopen"
-	"github.com/gorosbag/gorosbag/internal/bagquery"
-	"github.com/gorosbag/gorosbag/internal/escape"
-	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/query"
+	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/bags/diff"
+	"github.com/gorosbag/gorosbag/internal/bags/diff/report"
+	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -56,16 +55,16 @@ damaged one is not all. 1: they cannot be compared.`
 }
 
 // Run compares two bags.
-func (f *diffFlags) Run(ctx context.Context, out bagjob.Output) error {
+func (f *diffFlags) Run(ctx context.Context, out job.Output) error {
 	o, err := f.options()
 	if err != nil {
 		return err
 	}
-	d := &diff{Job: bagjob.New(ctx, out, bagjob.Options{}), paths: [2]string{f.A, f.B}}
+	d := &comparison{Job: job.New(ctx, out, job.Options{}), paths: [2]string{f.A, f.B}}
 	d.Wanted = o.Keep
-	var bags [2]*bagopen.Recording
+	var bags [2]*bags.Recording
 	for s, path := range d.paths {
-		b, e := d.openSide(bagdiff.Side(s), path)
+		b, e := d.openSide(diff.Side(s), path)
 		if e != nil {
 			err = d.Failed(path, e)
 			continue
@@ -79,28 +78,28 @@ func (f *diffFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if err := f.anyTopic(bags); err != nil {
 		return err
 	}
-	o.Workers = bagjob.Workers()
+	o.Workers = job.Workers()
 	o.Damaged = d.damage
-	d.Bar.Set(bagjob.Bytes("Comparing "+filepath.Base(store.Redact(f.B)), bags[0].Size+bags[1].Size), 0)
-	found, err := bagdiff.Compare(ctx, bags[0].Source, bags[1].Source, o)
+	d.Bar.Set(job.Bytes("Comparing "+filepath.Base(store.Redact(f.B)), bags[0].Size+bags[1].Size), 0)
+	found, err := diff.Compare(ctx, bags[0].Source, bags[1].Source, o)
 	d.Bar.Clear()
 	if err != nil {
 		return err
 	}
-	found.A.Path, found.A.Damage = store.Redact(f.A), d.found[bagdiff.A]
-	found.B.Path, found.B.Damage = store.Redact(f.B), d.found[bagdiff.B]
+	found.A.Path, found.A.Damage = store.Redact(f.A), d.found[diff.A]
+	found.B.Path, found.B.Damage = store.Redact(f.B), d.found[diff.B]
 	if err := f.print(out, found); err != nil {
 		return err
 	}
 	_ = d.Done() // damage that hides no message makes no difference
 	if !found.Same || !found.Complete {
-		return bagjob.ErrLossy
+		return job.ErrLossy
 	}
 	return nil
 }
 
 // options translates the flags.
-func (f *diffFlags) options() (o bagdiff.Options, err error) {
+func (f *diffFlags) options() (o diff.Options, err error) {
 	if f.Count < 0 {
 		return o, fmt.Errorf("-n %d is less than 0", f.Count)
 	}
@@ -113,7 +112,7 @@ func (f *diffFlags) options() (o bagdiff.Options, err error) {
 		if text == "" {
 			return nil, nil //nolint:nilnil // no limit
 		}
-		d, err := bagquery.Duration(text)
+		d, err := query.Duration(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", flag, err)
 		}
@@ -135,14 +134,14 @@ func (f *diffFlags) options() (o bagdiff.Options, err error) {
 	if o.Spacing, err = limit("--spacing", f.Spacing); err != nil {
 		return o, err
 	}
-	o.Keep, err = (&bagquery.Selection{Topic: f.Topic, Exclude: f.Exclude}).Keep()
+	o.Keep, err = (&query.Selection{Topic: f.Topic, Exclude: f.Exclude}).Keep()
 	return o, err
 }
 
 // anyTopic returns an error if neither bag has a topic that was asked for: otherwise a
 // misspelt topic would make the bags equal.
-func (f *diffFlags) anyTopic(bags [2]*bagopen.Recording) error {
-	asked := bagquery.Selection{Topic: f.Topic}
+func (f *diffFlags) anyTopic(bags [2]*bags.Recording) error {
+	asked := query.Selection{Topic: f.Topic}
 	missing := asked.Unmatched(bags[1].Source)
 	for _, topic := range asked.Unmatched(bags[0].Source) {
 		if slices.Contains(missing, topic) {
@@ -152,15 +151,15 @@ func (f *diffFlags) anyTopic(bags [2]*bagopen.Recording) error {
 	return nil
 }
 
-// diff is one run of the command.
-type diff struct {
-	*bagjob.Job
+// comparison is one run of the command.
+type comparison struct {
+	*job.Job
 	paths [2]string
 	found [2][]string // damage
 }
 
 // openSide opens one of the bags.
-func (d *diff) openSide(s bagdiff.Side, path string) (*bagopen.Recording, error) {
+func (d *comparison) openSide(s diff.Side, path string) (*bags.Recording, error) {
 	if path == "-" {
 		return nil, errors.New("standard input cannot be compared, because both bags are read by their indexes; write it to a file first")
 	}
@@ -175,7 +174,7 @@ func (d *diff) openSide(s bagdiff.Side, path string) (*bagopen.Recording, error)
 }
 
 // damage prints what cannot be read of a bag. An error ends the comparison.
-func (d *diff) damage(s bagdiff.Side, err error) error {
+func (d *comparison) damage(s diff.Side, err error) error {
 	if err := d.Damaged(d.paths[s], err); err != nil {
 		return err
 	}
@@ -184,15 +183,15 @@ func (d *diff) damage(s bagdiff.Side, err error) error {
 }
 
 // note puts damage into the report.
-func (d *diff) note(s bagdiff.Side, err error) {
-	if len(d.found[s]) < bagjob.MaxReported && !errors.Is(err, rosbag.ErrUnindexed) && rosbag.Concerns(err, d.Wanted) {
-		d.found[s] = append(d.found[s], explain.Error(err).Error())
+func (d *comparison) note(s diff.Side, err error) {
+	if len(d.found[s]) < job.MaxReported && !errors.Is(err, rosbag.ErrUnindexed) && rosbag.Concerns(err, d.Wanted) {
+		d.found[s] = append(d.found[s], wording.Explain(err).Error())
 	}
 }
 
-func (f *diffFlags) print(out bagjob.Output, r *report.Report) error {
+func (f *diffFlags) print(out job.Output, r *report.Report) error {
 	if !f.JSON {
 		return r.WriteText(out.Stdout)
 	}
-	return escape.WriteJSON(out.Stdout, r)
+	return wording.WriteEscapedJSON(out.Stdout, r)
 }

@@ -13,8 +13,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/testfull"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -58,7 +57,7 @@ func randomBag(r *rand.Rand) []sent {
 // TestDiffRoundTrips writes random bags in each of several ways: the messages stay the same, in all
 // times.
 func TestDiffRoundTrips(t *testing.T) {
-	testrace.Skip(t, "other tests of the comparison run the same goroutines on smaller bags")
+	testkit.SkipInRace(t, "other tests of the comparison run the same goroutines on smaller bags")
 	t.Parallel()
 	ways := map[string][]string{
 		"lz4":            {"compress -q --lz4 --output-dir DIR IN"},
@@ -74,7 +73,7 @@ func TestDiffRoundTrips(t *testing.T) {
 		"split by topic": {"split -q --topic IN DIR/part", "merge -q -o DIR/out.bag DIR/part_*"},
 	}
 	rounds := 3
-	if testfull.Enabled() {
+	if testkit.Full() {
 		rounds = 10
 	}
 	for name, commands := range ways {
@@ -116,7 +115,7 @@ func TestDiffRoundTrips(t *testing.T) {
 
 // TestDiffOldVersions compares bags of every old version with what convert makes of them.
 func TestDiffOldVersions(t *testing.T) {
-	testrace.Skip(t, "other tests of the comparison run the same goroutines on smaller bags")
+	testkit.SkipInRace(t, "other tests of the comparison run the same goroutines on smaller bags")
 	t.Parallel()
 	old, err := filepath.Glob("../../bagfmt/testdata/old/*.bag")
 	if err != nil || len(old) == 0 {

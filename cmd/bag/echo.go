@@ -11,13 +11,13 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/gorosbag/gorosbag/internal/bagecho"
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/bagopen"
-	"github.com/gorosbag/gorosbag/internal/bagquery"
-	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/moment"
-	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/echo"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/query"
+	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/text/moment"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -57,25 +57,25 @@ others were shown.`
 }
 
 // Run prints the messages of bags.
-func (f *echoFlags) Run(ctx context.Context, out bagjob.Output) error {
-	e := &echo{flags: f, Job: bagjob.New(ctx, out, bagjob.Options{Quiet: true}), w: bufio.NewWriterSize(out.Stdout, 64<<10)}
-	bags, topics, err := e.sort(f.Args)
+func (f *echoFlags) Run(ctx context.Context, out job.Output) error {
+	e := &printing{flags: f, Job: job.New(ctx, out, job.Options{Quiet: true}), w: bufio.NewWriterSize(out.Stdout, 64<<10)}
+	paths, topics, err := e.sort(f.Args)
 	if err != nil {
 		return err
 	}
-	e.printer = bagecho.NewPrinter(bagecho.Options{
+	e.printer = echo.NewPrinter(echo.Options{
 		Topics: topics, Format: f.format(), NoArrays: f.NoArrays, NoStrings: f.NoStrings, Limit: f.Count,
-		Escape:  f.CSV && bagjob.IsTerminal(out.Stdout),
+		Escape:  f.CSV && job.IsTerminal(out.Stdout),
 		Odd:     e.complainBetween,
 		Unshown: func(err error) { e.Lossy = true; e.complainBetween(err) },
 	})
 	e.Wanted = e.printer.Asks
 	if f.Expr != "" {
-		if e.match, err = bagquery.NewExpression(f.Expr, func(err error) { e.Lost(e.path, err) }); err != nil {
+		if e.match, err = query.NewExpression(f.Expr, func(err error) { e.Lost(e.path, err) }); err != nil {
 			return err
 		}
 	}
-	for _, path := range bags {
+	for _, path := range paths {
 		if e.printer.Full() {
 			break
 		}
@@ -93,33 +93,33 @@ func (f *echoFlags) Run(ctx context.Context, out bagjob.Output) error {
 	return e.end()
 }
 
-func (f *echoFlags) format() bagecho.Format {
+func (f *echoFlags) format() echo.Format {
 	switch {
 	case f.CSV:
-		return bagecho.CSV
+		return echo.CSV
 	case f.JSON:
-		return bagecho.JSON
+		return echo.JSON
 	}
-	return bagecho.Text
+	return echo.Text
 }
 
-// echo is one run of the command.
-type echo struct {
+// printing is one run of the command.
+type printing struct {
 	flags *echoFlags
-	*bagjob.Job
+	*job.Job
 	w       *bufio.Writer
-	printer *bagecho.Printer
-	match   *bagquery.Expression // nil without --expr
+	printer *echo.Printer
+	match   *query.Expression // nil without --expr
 
-	path     string             // of the current bag
-	last     *bagopen.Recording // the last bag that was printed; nil before the first. Closed
-	selected uint64             // messages that were asked for, also those that cannot be shown
+	path     string          // of the current bag
+	last     *bags.Recording // the last bag that was printed; nil before the first. Closed
+	selected uint64          // messages that were asked for, also those that cannot be shown
 	failed   bool
 }
 
 // sort sorts the arguments into bags and topics.
-func (e *echo) sort(args []string) (bags []string, topics []*bagecho.Topic, err error) {
-	bags = slices.Clone(e.flags.Bag)
+func (e *printing) sort(args []string) (paths []string, topics []*echo.Topic, err error) {
+	paths = slices.Clone(e.flags.Bag)
 	texts := slices.Clone(e.flags.Topic)
 	for _, arg := range args {
 		if err := checkNotEnd(e.flags.Regex, arg); err != nil {
@@ -128,16 +128,16 @@ func (e *echo) sort(args []string) (bags []string, topics []*bagecho.Topic, err 
 		if isTopic(arg, len(e.flags.Bag) > 0) {
 			texts = append(texts, arg)
 		} else {
-			bags = append(bags, arg)
+			paths = append(paths, arg)
 		}
 	}
-	if bags, err = bagopen.Names(e.Ctx, bags); err != nil {
+	if paths, err = bags.Names(e.Ctx, paths); err != nil {
 		return nil, nil, err
 	}
-	if len(bags) == 0 {
+	if len(paths) == 0 {
 		return nil, nil, errors.New("no bag is given; see gobag echo --help")
 	}
-	for _, bag := range bags { // before the others are printed, which may take long
+	for _, bag := range paths { // before the others are printed, which may take long
 		if err := exists(bag); err != nil {
 			return nil, nil, err
 		}
@@ -149,13 +149,13 @@ func (e *echo) sort(args []string) (bags []string, topics []*bagecho.Topic, err 
 		return nil, nil, errors.New("--noarr and --nostr are for text and CSV")
 	}
 	for _, t := range texts {
-		topic, err := bagecho.NewTopic(t, e.flags.Regex)
+		topic, err := echo.NewTopic(t, e.flags.Regex)
 		if err != nil {
 			return nil, nil, err
 		}
 		topics = append(topics, topic)
 	}
-	return bags, topics, nil
+	return paths, topics, nil
 }
 
 // exists returns an error if path is no file, which may be a topic misspelt.
@@ -166,16 +166,16 @@ func exists(path string) error {
 	if _, err := os.Stat(path); path == "-" || !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if strings.HasPrefix(path, "/") || bagopen.HasBagEnding(path) {
-		return fmt.Errorf("%s: no such file", explain.Name(path))
+	if strings.HasPrefix(path, "/") || bags.HasBagEnding(path) {
+		return fmt.Errorf("%s: no such file", wording.Shown(path))
 	}
-	return fmt.Errorf("%s: no such file; topics begin with /", explain.Name(path))
+	return fmt.Errorf("%s: no such file; topics begin with /", wording.Shown(path))
 }
 
 // isTopic reports whether an argument is a topic and not a file: it begins with a slash, unless bags are named
 // otherwise, and no such file exists or is likely to be meant.
 func isTopic(arg string, haveBags bool) bool {
-	if arg == "-" || store.IsURL(arg) || !haveBags && !strings.HasPrefix(arg, "/") || bagopen.HasBagEnding(arg) || strings.HasSuffix(arg, ".active") {
+	if arg == "-" || store.IsURL(arg) || !haveBags && !strings.HasPrefix(arg, "/") || bags.HasBagEnding(arg) || strings.HasSuffix(arg, ".active") {
 		return false
 	}
 	_, err := os.Stat(arg)
@@ -184,7 +184,7 @@ func isTopic(arg string, haveBags bool) bool {
 
 // end writes what is left, prints what was not found and returns the errors that decide the exit
 // code.
-func (e *echo) end() error {
+func (e *printing) end() error {
 	if err := e.w.Flush(); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
@@ -201,7 +201,7 @@ func (e *echo) end() error {
 		if err == nil && !e.failed {
 			err = e.flags.refuse(e.selected, e.last)
 		}
-		if err != nil && !errors.Is(err, bagjob.ErrReported) {
+		if err != nil && !errors.Is(err, job.ErrReported) {
 			e.Complain("%v", err)
 		}
 		e.failed = e.failed || err != nil
@@ -209,17 +209,17 @@ func (e *echo) end() error {
 	if err := e.Done(); !e.failed {
 		return err
 	}
-	return bagjob.ErrReported
+	return job.ErrReported
 }
 
 // complainBetween complains about messages of the current bag after those that were printed.
-func (e *echo) complainBetween(err error) {
+func (e *printing) complainBetween(err error) {
 	_ = e.w.Flush() // an error stays in the Writer
-	e.Complain("%s: %v", explain.Name(e.path), err)
+	e.Complain("%s: %v", wording.Shown(e.path), err)
 }
 
 // bag prints the messages of one bag.
-func (e *echo) bag(path string) (err error) {
+func (e *printing) bag(path string) (err error) {
 	_ = e.w.Flush() // before what opening complains about; an error stays in the Writer
 	src, err := e.OpenInput(path)
 	if err != nil {
@@ -228,8 +228,8 @@ func (e *echo) bag(path string) (err error) {
 	defer func() { err = errors.Join(err, src.Close()) }()
 	e.path = src.Name
 	e.printer.Begin(src.Name)
-	q := rosbag.Query{Workers: bagjob.Workers(), Reuse: true, Keep: e.printer.Wants}
-	if q.Start, q.End, err = bagquery.WindowTimes(&e.flags.Window, src.Source); err != nil {
+	q := rosbag.Query{Workers: job.Workers(), Reuse: true, Keep: e.printer.Wants}
+	if q.Start, q.End, err = query.WindowTimes(&e.flags.Window, src.Source); err != nil {
 		return err
 	}
 	e.last = src

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -54,8 +54,8 @@ func TestEchoOnTerminal(t *testing.T) {
 		"--json": json,
 		"-a":     `data: "x\e[2J\0\u202E\x9B|\xE9"`,
 	} {
-		ours, theirs := testproc.Terminal(t)
-		if code := run(context.Background(), []string{"echo", path, format}, bagjob.NewOutput(strings.NewReader(""), ours, ours)); code != 0 {
+		ours, theirs := testkit.Terminal(t)
+		if code := run(context.Background(), []string{"echo", path, format}, job.NewOutput(strings.NewReader(""), ours, ours)); code != 0 {
 			t.Errorf("%s: code %d", format, code)
 		}
 		lines := bufio.NewScanner(theirs)

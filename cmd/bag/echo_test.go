@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 )
 
 const demoBag = "../../testdata/demo.bag"
@@ -216,7 +216,7 @@ func TestEchoClosedPipe(t *testing.T) {
 	t.Parallel()
 	for _, left := range []int{0, 100_000} {
 		var stderr bytes.Buffer
-		code := run(t.Context(), []string{"echo", demoBag}, bagjob.NewOutput(strings.NewReader(""), &closedPipe{left}, &stderr))
+		code := run(t.Context(), []string{"echo", demoBag}, job.NewOutput(strings.NewReader(""), &closedPipe{left}, &stderr))
 		if code != 0 || stderr.Len() > 0 {
 			t.Errorf("code %d, %s", code, stderr.String())
 		}
@@ -229,7 +229,7 @@ func TestEchoInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		var stdout, stderr bytes.Buffer
-		if code := run(ctx, []string{"echo", demoBag}, bagjob.NewOutput(strings.NewReader(""), &stdout, &stderr)); code != 0 || stderr.Len() > 0 {
+		if code := run(ctx, []string{"echo", demoBag}, job.NewOutput(strings.NewReader(""), &stdout, &stderr)); code != 0 || stderr.Len() > 0 {
 			t.Errorf("code %d, %s", code, stderr.String())
 		}
 		if stdout.Len() > 0 {
@@ -247,7 +247,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 func TestEchoFullDisk(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
-	code := run(t.Context(), []string{"echo", demoBag, demoBag}, bagjob.NewOutput(strings.NewReader(""), fullDisk{}, &stderr))
+	code := run(t.Context(), []string{"echo", demoBag, demoBag}, job.NewOutput(strings.NewReader(""), fullDisk{}, &stderr))
 	if want := "gobag: " + syscall.ENOSPC.Error() + "\n"; code != 1 || stderr.String() != want {
 		t.Errorf("code %d, %q, want %q", code, stderr.String(), want)
 	}
@@ -258,11 +258,11 @@ func TestPagesThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"--help", "info --help", "--man", "--version"} {
 		var full, closed bytes.Buffer
-		code := run(t.Context(), strings.Fields(args), bagjob.NewOutput(strings.NewReader(""), fullDisk{}, &full))
+		code := run(t.Context(), strings.Fields(args), job.NewOutput(strings.NewReader(""), fullDisk{}, &full))
 		if want := "gobag: " + syscall.ENOSPC.Error() + "\n"; code != 1 || full.String() != want {
 			t.Errorf("%s, full disk: code %d, %q, want %q", args, code, full.String(), want)
 		}
-		code = run(t.Context(), strings.Fields(args), bagjob.NewOutput(strings.NewReader(""), &closedPipe{}, &closed))
+		code = run(t.Context(), strings.Fields(args), job.NewOutput(strings.NewReader(""), &closedPipe{}, &closed))
 		if code != 1 || closed.Len() > 0 {
 			t.Errorf("%s, closed pipe: code %d, %q", args, code, closed.String())
 		}
@@ -271,7 +271,7 @@ func TestPagesThatCannotBeWritten(t *testing.T) {
 
 // TestEchoOldBags shows that a missing definition costs only its own messages.
 func TestEchoOldBags(t *testing.T) {
-	testrace.Skip(t, "one goroutine reads many bags")
+	testkit.SkipInRace(t, "one goroutine reads many bags")
 	t.Parallel()
 	all, err := filepath.Glob("../../bagfmt/testdata/old/*.bag")
 	if err != nil || len(all) == 0 {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/newfile"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/internal/files"
 )
 
 type filterFlags struct {
@@ -44,7 +44,7 @@ so is a topic that is not recorded and similar to one that is.`
 }
 
 // Run filters one bag.
-func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
+func (f *filterFlags) Run(ctx context.Context, out job.Output) error {
 	j := f.start(ctx, out)
 	if err := checkNotEnd(f.Regex, f.In); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if f.Expr != "" && f.Last != "" {
 		return errors.New("the expression is given twice, as an argument and with --expr")
 	}
-	if err := newfile.NotInput(f.Out, []string{f.In}); err != nil {
+	if err := files.NotInput(f.Out, []string{f.In}); err != nil {
 		return j.Failed(f.Out, err)
 	}
 	var err error
@@ -70,7 +70,7 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 	}
 	o.Latched = !f.NoLatched
 	mcap := wantsMCAP("", f.Out)
-	_, err = j.Rewrite(bagjob.Plan{
+	_, err = j.Rewrite(job.Plan{
 		Inputs: in, Out: f.Out, MCAP: mcap, Sink: f.packing().Sink(in, mcap), Options: o,
 		Finish: func(selected uint64) error {
 			if err := finish(selected); err != nil {

@@ -8,17 +8,15 @@ import (
 	"io"
 	"path"
 
-	"github.com/gorosbag/gorosbag/internal/bagexpr"
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/bagopen"
-	"github.com/gorosbag/gorosbag/internal/bagquery"
-	"github.com/gorosbag/gorosbag/internal/catalog"
-	"github.com/gorosbag/gorosbag/internal/db3"
-	"github.com/gorosbag/gorosbag/internal/escape"
-	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/moment"
-	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/query"
+	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/bags/catalog"
+	"github.com/gorosbag/gorosbag/internal/bags/expr"
+	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/ros2/db3"
+	"github.com/gorosbag/gorosbag/internal/text/moment"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -60,14 +58,14 @@ code is 3.`
 }
 
 // Run prints the bags that match.
-func (f *findFlags) Run(ctx context.Context, out bagjob.Output) error {
-	j := bagjob.New(ctx, out, bagjob.Options{Quiet: f.Quiet})
-	program, err := bagexpr.CompileBags(f.Expr, parseDate)
+func (f *findFlags) Run(ctx context.Context, out job.Output) error {
+	j := job.New(ctx, out, job.Options{Quiet: f.Quiet})
+	program, err := expr.CompileBags(f.Expr, parseDate)
 	if err == nil {
-		_, err = program.Matches(&bagexpr.Bag{}) // dates that are none
+		_, err = program.Matches(&expr.Bag{}) // dates that are none
 	}
 	if err != nil {
-		return bagquery.OneLine(err)
+		return query.OneLine(err)
 	}
 	w := bufio.NewWriter(out.Stdout)
 	bags, found, read := 0, 0, 0
@@ -87,7 +85,7 @@ func (f *findFlags) Run(ctx context.Context, out bagjob.Output) error {
 			}
 			switch ok, err := s.Matches(program); {
 			case err != nil:
-				return errors.Join(w.Flush(), bagquery.OneLine(err))
+				return errors.Join(w.Flush(), query.OneLine(err))
 			case ok:
 				found++
 				s.Bag = p.Path(s.Bag)
@@ -99,10 +97,10 @@ func (f *findFlags) Run(ctx context.Context, out bagjob.Output) error {
 		}
 	}
 	if found == 0 {
-		j.Say("none of %s matches", plural.Of(uint64(bags), "bag"))
+		j.Say("none of %s matches", wording.Plural(uint64(bags), "bag"))
 	}
 	if read > 0 {
-		j.Say("%s had to be read; gobag index %s makes the next search faster", plural.Of(uint64(read), "bag"), explain.Name(f.Places[0]))
+		j.Say("%s had to be read; gobag index %s makes the next search faster", wording.Plural(uint64(read), "bag"), wording.Shown(f.Places[0]))
 	}
 	return j.Done()
 }
@@ -110,10 +108,10 @@ func (f *findFlags) Run(ctx context.Context, out bagjob.Output) error {
 // print prints a bag that matches. A bufio.Writer keeps its error for Flush.
 func (f *findFlags) print(w *bufio.Writer, s *catalog.Summary) {
 	if !f.JSON {
-		_, _ = fmt.Fprintln(w, escape.Line(s.Bag))
+		_, _ = fmt.Fprintln(w, wording.EscapeLine(s.Bag))
 		return
 	}
-	_ = escape.WriteJSON(w, s)
+	_ = wording.WriteEscapedJSON(w, s)
 }
 
 // parseDate returns a time of an expression in seconds since 1970.
@@ -127,15 +125,15 @@ func parseDate(text string) (float64, error) {
 
 // loadCatalog reads the catalog of a place, and the bags that it lacks, or all. It reports those
 // that cannot be read. The caller closes the place.
-func loadCatalog(j *bagjob.Job, arg string, all bool) (*catalog.Catalog, *bagopen.Place, error) {
-	p, err := bagopen.OpenPlace(j.Ctx, arg, 0)
+func loadCatalog(j *job.Job, arg string, all bool) (*catalog.Catalog, *bags.Place, error) {
+	p, err := bags.OpenPlace(j.Ctx, arg, 0)
 	if err != nil {
 		return nil, nil, err
 	}
 	o := catalog.Options{
 		All: all,
 		Open: func(ctx context.Context, bag string) (rosbag.Source, io.Closer, error) {
-			r, err := bagopen.Open(ctx, p.Path(bag), bagopen.Options{IndexOnly: store.Remote(arg), Plain: true})
+			r, err := bags.Open(ctx, p.Path(bag), bags.Options{IndexOnly: store.Remote(arg), Plain: true})
 			switch {
 			case errors.Is(err, db3.ErrForeign) && path.Ext(bag) == ".db3": // not a folder whose metadata.yaml names it
 				return nil, nil, catalog.ErrForeign
@@ -144,15 +142,15 @@ func loadCatalog(j *bagjob.Job, arg string, all bool) (*catalog.Catalog, *bagope
 			}
 			return r.Source, r, nil
 		},
-		Listed: func(n int) { j.Bar.Set(bagjob.Work{Title: "Listing " + store.Redact(arg)}, int64(n)) },
-		Read:   func(n, of int) { j.Bar.Set(bagjob.Work{Title: "Reading bags", Total: int64(of)}, int64(n)) },
+		Listed: func(n int) { j.Bar.Set(job.Work{Title: "Listing " + store.Redact(arg)}, int64(n)) },
+		Read:   func(n, of int) { j.Bar.Set(job.Work{Title: "Reading bags", Total: int64(of)}, int64(n)) },
 		Foreign: func(name string) {
-			j.Say("%s: is passed over: a database, but no recording of ROS 2", explain.Name(p.Path(name)))
+			j.Say("%s: is passed over: a database, but no recording of ROS 2", wording.Shown(p.Path(name)))
 		},
 		Problem: func(name string, err error) { j.Lost(p.Path(name), err) },
 	}
 	if !p.Remote { // in stores, MCAP files are recordings by themselves
-		o.IsRecording = func(folder string) bool { return bagopen.IsROS2Directory(j.Ctx, p.Path(folder)) }
+		o.IsRecording = func(folder string) bool { return bags.IsROS2Directory(j.Ctx, p.Path(folder)) }
 	}
 	c, err := catalog.Load(j.Ctx, p.Bucket, o)
 	j.Bar.Clear()
@@ -161,7 +159,7 @@ func loadCatalog(j *bagjob.Job, arg string, all bool) (*catalog.Catalog, *bagope
 	}
 	if err != nil {
 		_ = p.Close() // the error is that of reading
-		return nil, nil, explain.Error(err)
+		return nil, nil, wording.Explain(err)
 	}
 	return c, p, nil
 }

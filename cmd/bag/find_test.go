@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/bagnote"
-	"github.com/gorosbag/gorosbag/internal/catalog"
+	"github.com/gorosbag/gorosbag/internal/bags/catalog"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -36,9 +36,9 @@ func makeBag(t *testing.T, path string, start time.Time, topics []string, notes 
 	for i, topic := range topics {
 		c, err := w.AddConnection(topic, rosbag.Header{
 			{Key: "topic", Value: topic},
-			{Key: "type", Value: bagnote.Type},
-			{Key: "md5sum", Value: bagnote.MD5Sum},
-			{Key: "message_definition", Value: bagnote.Definition},
+			{Key: "type", Value: note.Type},
+			{Key: "md5sum", Value: note.MD5Sum},
+			{Key: "message_definition", Value: note.Definition},
 		})
 		if err != nil {
 			t.Fatal(err)

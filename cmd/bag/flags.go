@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/bagopen"
-	"github.com/gorosbag/gorosbag/internal/bagquery"
-	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/moment"
-	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/query"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/rewrite"
+	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/text/moment"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -28,8 +28,8 @@ type jobFlags struct {
 }
 
 // start starts the job of a command.
-func (f jobFlags) start(ctx context.Context, out bagjob.Output) *bagjob.Job {
-	return bagjob.New(ctx, out, bagjob.Options(f))
+func (f jobFlags) start(ctx context.Context, out job.Output) *job.Job {
+	return job.New(ctx, out, job.Options(f))
 }
 
 // packFlags are the options for compression and chunks of the output.
@@ -39,7 +39,7 @@ type packFlags struct {
 }
 
 // packing translates the flags.
-func (f packFlags) packing() bagjob.Packing { return bagjob.Packing(f) }
+func (f packFlags) packing() job.Packing { return job.Packing(f) }
 
 // wantsMCAP reports whether the output is to be MCAP: by the format that was asked
 // for, or by the name.
@@ -48,7 +48,7 @@ func wantsMCAP(to, out string) bool {
 }
 
 // selectFlags say which messages are wanted.
-type selectFlags struct{ bagquery.Selection }
+type selectFlags struct{ query.Selection }
 
 // latchedFlags say whether bags that begin in the middle of another repeat latched messages.
 type latchedFlags struct {
@@ -66,7 +66,7 @@ func (f *selectFlags) concerned() (func(*rosbag.Connection) bool, error) {
 // choose returns the options by which what the user has selected of in is copied, by flags and by an expression, which
 // may be empty. Names that are not recorded are reported before anything is written. finish is to be called after the
 // last message: it reports what the expression came to.
-func (f *selectFlags) choose(j *bagjob.Job, in bagjob.Inputs, expr string) (o rebag.Options, finish func(uint64) error, err error) {
+func (f *selectFlags) choose(j *job.Job, in job.Inputs, expr string) (o rewrite.Options, finish func(uint64) error, err error) {
 	for _, text := range f.GlobLike() {
 		j.Complain("%s", text)
 	}
@@ -85,13 +85,13 @@ func (f *selectFlags) choose(j *bagjob.Job, in bagjob.Inputs, expr string) (o re
 	}
 	if source != nil {
 		for _, asked := range f.Unmatched(source) {
-			j.Complain("%s: nothing there matches %s", explain.Name(in[0].Name), asked)
+			j.Complain("%s: nothing there matches %s", wording.Shown(in[0].Name), asked)
 		}
 	}
 	if expr == "" {
 		return o, func(uint64) error { return nil }, nil
 	}
-	x, err := bagquery.NewExpression(expr, func(err error) { j.Lost(in[0].Name, err) })
+	x, err := query.NewExpression(expr, func(err error) { j.Lost(in[0].Name, err) })
 	if err != nil {
 		return o, nil, err
 	}
@@ -103,7 +103,7 @@ func (f *selectFlags) choose(j *bagjob.Job, in bagjob.Inputs, expr string) (o re
 		}
 		return reportFindings(j, x.CheckTopics(recorded))
 	}
-	piped := slices.ContainsFunc(in, func(r *bagopen.Recording) bool { return r.Pipe != nil }) // its topics are known at its end
+	piped := slices.ContainsFunc(in, func(r *bags.Recording) bool { return r.Pipe != nil }) // its topics are known at its end
 	if !piped {
 		err = checkTopics()
 	}
@@ -125,11 +125,11 @@ type emptyFlags struct {
 }
 
 // refuse returns an error if a command has selected no message of in, unless that is allowed.
-func (f emptyFlags) refuse(selected uint64, in *bagopen.Recording) error {
+func (f emptyFlags) refuse(selected uint64, in *bags.Recording) error {
 	if selected > 0 || f.AllowEmpty {
 		return nil
 	}
-	what := explain.Name(in.Name)
+	what := wording.Shown(in.Name)
 	if in.Source != nil {
 		if info := in.Source.Info(); info.Messages > 0 {
 			what += fmt.Sprintf(", which lasts %.1f s from @%s on", info.End.Sub(info.Start).Seconds(), info.Start)
@@ -144,18 +144,18 @@ func checkNotEnd(isRegex bool, arg string) error {
 		return nil
 	}
 	if err := moment.CheckNotEnd(arg); err != nil {
-		return fmt.Errorf("%s: %w", explain.Name(arg), err)
+		return fmt.Errorf("%s: %w", wording.Shown(arg), err)
 	}
 	return nil
 }
 
 // reportFindings writes what the user should know of an expression. It returns an error if that is misspelt.
-func reportFindings(j *bagjob.Job, found bagquery.Findings) error {
+func reportFindings(j *job.Job, found query.Findings) error {
 	for _, line := range found.Lines {
 		j.Complain("%s", line)
 	}
 	if found.Misspelt {
-		return bagjob.ErrReported
+		return job.ErrReported
 	}
 	return nil
 }

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
 type indexFlags struct {
@@ -25,8 +24,8 @@ Recorders may upload meanwhile. Bags that cannot be read are named, and the exit
 }
 
 // Run indexes places.
-func (f *indexFlags) Run(ctx context.Context, out bagjob.Output) error {
-	j := bagjob.New(ctx, out, bagjob.Options{Quiet: f.Quiet})
+func (f *indexFlags) Run(ctx context.Context, out job.Output) error {
+	j := job.New(ctx, out, job.Options{Quiet: f.Quiet})
 	for _, arg := range f.Places {
 		c, p, err := loadCatalog(j, arg, f.All)
 		if err != nil {
@@ -38,9 +37,9 @@ func (f *indexFlags) Run(ctx context.Context, out bagjob.Output) error {
 			}
 		}
 		if err := errors.Join(c.Write(ctx), p.Close()); err != nil {
-			return j.Failed(arg, explain.Error(err))
+			return j.Failed(arg, wording.Explain(err))
 		}
-		j.Say("%s: %s in the catalog, %d read, %d dropped", explain.Name(arg), plural.Of(uint64(len(c.Bags)), "bag"), c.Read, c.Dropped)
+		j.Say("%s: %s in the catalog, %d read, %d dropped", wording.Shown(arg), wording.Plural(uint64(len(c.Bags)), "bag"), c.Read, c.Dropped)
 	}
 	return j.Done()
 }

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/gorosbag/gorosbag/internal/baginfo"
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/bagopen"
-	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/bags/info"
+	"github.com/gorosbag/gorosbag/internal/cloud/store"
 )
 
 // sampledChunks is how many chunks of a bag in a store are looked at, with two requests each.
@@ -39,25 +39,25 @@ rates and bytes are then estimates, which --exact replaces by reading all chunks
 
 // Run prints the summary of each bag. A bag that cannot be read does not keep the
 // others from being shown.
-func (f *infoFlags) Run(ctx context.Context, out bagjob.Output) error {
+func (f *infoFlags) Run(ctx context.Context, out job.Output) error {
 	if f.Key != "" && !f.YAML {
 		return errors.New("--key needs --yaml")
 	}
 	if f.Verbose && f.YAML {
 		return errors.New("--yaml has no room for --verbose; take --json")
 	}
-	j := bagjob.New(ctx, out, bagjob.Options{})
-	paths, err := bagopen.Names(ctx, f.Bags)
+	j := job.New(ctx, out, job.Options{})
+	paths, err := bags.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
-	failed := j.Each(ctx, "Reading bags", paths, func(j *bagjob.Job, n int) error {
-		info, err := f.summarize(j, paths[n])
+	failed := j.Each(ctx, "Reading bags", paths, func(j *job.Job, n int) error {
+		summary, err := f.summarize(j, paths[n])
 		if err != nil {
 			return err
 		}
 		w := bufio.NewWriter(j.Stdout)
-		if err := f.print(w, info); err != nil {
+		if err := f.print(w, summary); err != nil {
 			return err
 		}
 		if n < len(paths)-1 && !f.JSON {
@@ -70,7 +70,7 @@ func (f *infoFlags) Run(ctx context.Context, out bagjob.Output) error {
 	}
 	if j.Lossy {
 		fix := "gobag reindex"
-		if slices.ContainsFunc(paths, func(p string) bool { return store.IsURL(p) || bagopen.IsROS2(ctx, p) }) {
+		if slices.ContainsFunc(paths, func(p string) bool { return store.IsURL(p) || bags.IsROS2(ctx, p) }) {
 			fix = "gobag convert"
 		}
 		j.Complain("gobag check shows more about damage, %s makes a sound bag of what is there", fix)
@@ -78,40 +78,40 @@ func (f *infoFlags) Run(ctx context.Context, out bagjob.Output) error {
 	return errors.Join(failed, j.Done())
 }
 
-func (f *infoFlags) summarize(j *bagjob.Job, path string) (info *baginfo.Info, err error) {
+func (f *infoFlags) summarize(j *job.Job, path string) (summary *info.Info, err error) {
 	b, err := j.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	shown := store.Redact(path)
-	j.Bar.Set(bagjob.Bytes("Reading "+filepath.Base(shown), b.Size), 0)
+	j.Bar.Set(job.Bytes("Reading "+filepath.Base(shown), b.Size), 0)
 	sample := 0
 	if store.Remote(path) && !f.Exact {
 		sample = sampledChunks
 	}
-	return baginfo.New(shown, b.Source, baginfo.Options{
+	return info.New(shown, b.Source, info.Options{
 		Frequencies:      f.JSON || f.Freq,
 		Details:          f.Verbose,
 		EmptyConnections: f.JSON || f.Verbose,
 		Sample:           sample,
-		Workers:          bagjob.Workers(),
+		Workers:          job.Workers(),
 		Damaged:          func(err error) error { return j.Damaged(path, err) },
 	})
 }
 
-func (f *infoFlags) print(w *bufio.Writer, info *baginfo.Info) error {
+func (f *infoFlags) print(w *bufio.Writer, summary *info.Info) error {
 	switch {
 	case f.JSON:
-		return info.WriteJSON(w)
+		return summary.WriteJSON(w)
 	case f.Key != "":
-		return info.WriteKey(w, f.Key)
+		return summary.WriteKey(w, f.Key)
 	case f.YAML:
-		return info.WriteYAML(w)
+		return summary.WriteYAML(w)
 	}
-	err := info.WriteText(w)
+	err := summary.WriteText(w)
 	if err == nil && f.Verbose {
-		err = info.WriteDetails(w)
+		err = summary.WriteDetails(w)
 	}
 	return err
 }

@@ -13,11 +13,11 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
 	"github.com/gorosbag/gorosbag/config"
-	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/options"
-	"github.com/gorosbag/gorosbag/internal/units"
+	"github.com/gorosbag/gorosbag/internal/text/units"
 )
 
 // flags has one field for each command, whose struct and Run method are in the file
@@ -56,13 +56,13 @@ func main() {
 	signal.Ignore(syscall.SIGPIPE) // complaints that nobody reads end no work; a result that nobody reads is an error
 	ctx, stop := signal.NotifyContext(context.Background(), program.EndSignals()...)
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
-	code := program.OffMainThread(func() int { return run(ctx, os.Args[1:], bagjob.NewOutput(os.Stdin, os.Stdout, os.Stderr)) })
+	code := program.OffMainThread(func() int { return run(ctx, os.Args[1:], job.NewOutput(os.Stdin, os.Stdout, os.Stderr)) })
 	stop()
 	os.Exit(code)
 }
 
 // run parses args, runs the command and returns the exit code.
-func run(ctx context.Context, args []string, out bagjob.Output) int {
+func run(ctx context.Context, args []string, out job.Output) int {
 	var f flags
 	exit := -1
 	pages := &firstError{w: out.Stdout}

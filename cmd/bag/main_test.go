@@ -13,7 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 	"go.uber.org/goleak"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,7 +23,7 @@ const goodBag = "../../bagfmt/testdata/cpp_lz4.bag"
 // gobag runs the program.
 func gobag(args ...string) (code int, stdout, stderr string) {
 	var o, e bytes.Buffer
-	code = run(context.Background(), args, bagjob.NewOutput(strings.NewReader(""), &o, &e))
+	code = run(context.Background(), args, job.NewOutput(strings.NewReader(""), &o, &e))
 	return code, o.String(), e.String()
 }
 

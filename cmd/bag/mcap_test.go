@@ -11,7 +11,7 @@ import (
 
 	"github.com/foxglove/mcap/go/mcap"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
 )
 
 // mcapWithExtras writes an MCAP file as another program does: with an attachment, a metadata record and
@@ -315,7 +315,7 @@ func TestReindexGrowingMCAP(t *testing.T) {
 	start := mcapWithExtras(t, false, false)
 	path := write(t, "live.mcap", start)
 	stderr := growing{path: path, b: whole[len(start):]}
-	code := run(t.Context(), []string{"reindex", path}, bagjob.NewOutput(strings.NewReader(""), io.Discard, &stderr))
+	code := run(t.Context(), []string{"reindex", path}, job.NewOutput(strings.NewReader(""), io.Discard, &stderr))
 	if code != 1 || !strings.Contains(stderr.String(), "is still being written") {
 		t.Errorf("code %d, %s", code, stderr.String())
 	}

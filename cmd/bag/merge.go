@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/bagopen"
-	"github.com/gorosbag/gorosbag/internal/newfile"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/files"
 )
 
 type mergeFlags struct {
@@ -27,13 +27,13 @@ from others if they were closed well, and by this version or a later one.`
 }
 
 // Run merges bags.
-func (f *mergeFlags) Run(ctx context.Context, out bagjob.Output) error {
+func (f *mergeFlags) Run(ctx context.Context, out job.Output) error {
 	j := f.start(ctx, out)
-	paths, err := bagopen.Names(ctx, f.Bags)
+	paths, err := bags.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
-	if err := newfile.NotInput(f.Output, paths); err != nil {
+	if err := files.NotInput(f.Output, paths); err != nil {
 		return j.Failed(f.Output, err)
 	}
 	in, err := j.OpenInputs(paths)
@@ -42,6 +42,6 @@ func (f *mergeFlags) Run(ctx context.Context, out bagjob.Output) error {
 	}
 	defer in.Close()
 	mcap := wantsMCAP("", f.Output)
-	_, err = j.Rewrite(bagjob.Plan{Inputs: in, Out: f.Output, MCAP: mcap, Sink: f.packing().Sink(in, mcap)})
+	_, err = j.Rewrite(job.Plan{Inputs: in, Out: f.Output, MCAP: mcap, Sink: f.packing().Sink(in, mcap)})
 	return err
 }

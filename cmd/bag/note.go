@@ -7,12 +7,12 @@ import (
 	"os"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/bagnote"
-	"github.com/gorosbag/gorosbag/internal/bagopen"
-	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/newfile"
-	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
+	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/files"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -33,9 +33,9 @@ points at them. Whatever happens meanwhile, the bag is the old or the new one.`
 }
 
 // Run adds notes to a bag.
-func (f *noteFlags) Run(ctx context.Context, out bagjob.Output) error {
-	j := bagjob.New(ctx, out, bagjob.Options{Quiet: f.Quiet})
-	notes, err := bagnote.ParseNotes(f.Notes)
+func (f *noteFlags) Run(ctx context.Context, out job.Output) error {
+	j := job.New(ctx, out, job.Options{Quiet: f.Quiet})
+	notes, err := note.ParseNotes(f.Notes)
 	if err != nil {
 		return err
 	}
@@ -43,17 +43,17 @@ func (f *noteFlags) Run(ctx context.Context, out bagjob.Output) error {
 		return j.Failed(f.Bag, err)
 	}
 	for _, n := range notes {
-		j.Say("%s: %s: %s", explain.Name(f.Bag), n.Key, n.Value)
+		j.Say("%s: %s: %s", wording.Shown(f.Bag), n.Key, n.Value)
 	}
 	return nil
 }
 
 // addNotes adds notes to the bag at path.
-func addNotes(ctx context.Context, path string, notes []bagnote.Note) (err error) {
+func addNotes(ctx context.Context, path string, notes []note.Note) (err error) {
 	if store.IsURL(path) {
 		return errors.New("is not a local file; add notes before the upload")
 	}
-	look, _, err := bagopen.OpenBagFile(ctx, path) // its error says what is no file
+	look, _, err := bags.OpenBagFile(ctx, path) // its error says what is no file
 	if err != nil {
 		return err
 	}
@@ -62,17 +62,17 @@ func addNotes(ctx context.Context, path string, notes []bagnote.Note) (err error
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // the user names the file
 	if err != nil {
-		return explain.Error(err)
+		return wording.Explain(err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if !newfile.Lock(f) {
+	if !files.Lock(f) {
 		return errors.New("is in use: it is being recorded, or another gobag note changes it")
 	}
 	st, err := f.Stat()
 	if err != nil {
-		return explain.Error(err)
+		return wording.Explain(err)
 	}
-	return explainUnfit(bagnote.Add(f, st.Size(), notes, rosbag.TimeOf(time.Now())))
+	return explainUnfit(note.Add(f, st.Size(), notes, rosbag.TimeOf(time.Now())))
 }
 
 // explainUnfit explains why a bag cannot be added to, and what makes it one that can.
@@ -85,9 +85,9 @@ func explainUnfit(err error) error {
 	case errors.Is(err, rosbag.ErrEncrypted):
 		return errors.New("is encrypted, and what would be added is not; add notes to what gobag decrypt makes of it")
 	case errors.Is(err, rosbag.ErrCorrupt):
-		return fmt.Errorf("%w; run gobag reindex on it first", explain.Error(err))
+		return fmt.Errorf("%w; run gobag reindex on it first", wording.Explain(err))
 	case errors.Is(err, rosbag.ErrVersion):
-		return fmt.Errorf("%w; gobag convert makes one of version 2.0", explain.Error(err))
+		return fmt.Errorf("%w; gobag convert makes one of version 2.0", wording.Explain(err))
 	}
-	return explain.Error(err)
+	return wording.Explain(err)
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/newfile"
+	"github.com/gorosbag/gorosbag/internal/files"
 )
 
 // TestNote adds notes, and refuses what is no finished bag of version 2.0 without touching it.
@@ -57,7 +57,7 @@ func TestNoteInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !newfile.Lock(f) {
+	if !files.Lock(f) {
 		t.Skip("no locks here")
 	}
 	if code, _, stderr := gobag("note", path, "a=b"); code != 1 || !strings.Contains(stderr, "is in use") {

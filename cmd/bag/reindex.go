@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/bagopen"
-	"github.com/gorosbag/gorosbag/internal/bagreplace"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/replace"
+	"github.com/gorosbag/gorosbag/internal/bags"
 )
 
 type reindexFlags struct {
@@ -33,11 +33,11 @@ Exit code 3 says that messages were lost, or may have been; each place is printe
 }
 
 // Run reindexes bags.
-func (f *reindexFlags) Run(ctx context.Context, out bagjob.Output) error {
-	j := bagjob.New(ctx, out, bagjob.Options{Force: f.Force, Quiet: f.Quiet})
-	paths, err := bagopen.Names(ctx, f.Bags)
+func (f *reindexFlags) Run(ctx context.Context, out job.Output) error {
+	j := job.New(ctx, out, job.Options{Force: f.Force, Quiet: f.Quiet})
+	paths, err := bags.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
-	return bagreplace.Reindex(j, paths, f.OutputDir)
+	return replace.Reindex(j, paths, f.OutputDir)
 }

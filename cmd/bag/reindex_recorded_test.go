@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/newfile"
+	"github.com/gorosbag/gorosbag/internal/files"
 )
 
 // TestReindexRecordedBag leaves a bag to the gorecord that writes it and has locked it, also if no message
@@ -20,7 +20,7 @@ func TestReindexRecordedBag(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if !newfile.Lock(f) {
+	if !files.Lock(f) {
 		t.Fatal("the file is locked")
 	}
 	if code, _, stderr := gobag("reindex", path); code != 1 || !strings.Contains(stderr, "is still being written; reindex it when its recorder has ended") {

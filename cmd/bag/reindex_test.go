@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -140,7 +140,7 @@ func TestReindexInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var o, e bytes.Buffer
-	code := run(ctx, []string{"reindex", path}, bagjob.NewOutput(strings.NewReader(""), &o, &e))
+	code := run(ctx, []string{"reindex", path}, job.NewOutput(strings.NewReader(""), &o, &e))
 	if code != 1 || !strings.Contains(e.String(), "interrupted") {
 		t.Errorf("code %d, stderr %q", code, e.String())
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -117,7 +117,7 @@ func manyChunks(t *testing.T, chunks int) (bag []byte, index int64) {
 // index section and 2 % of the bag in at most 20 requests, check each byte once. A store that
 // breaks answers off costs no more than what is asked for again.
 func TestRemoteCost(t *testing.T) {
-	testrace.Skip(t, "shorter tests read bags in stores with the same goroutines; this one counts requests")
+	testkit.SkipInRace(t, "shorter tests read bags in stores with the same goroutines; this one counts requests")
 	t.Parallel()
 	bag, index := manyChunks(t, 200)
 	size := int64(len(bag))

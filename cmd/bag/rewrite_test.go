@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 )
 
 const oldBag = "../../bagfmt/testdata/old/v12_unindexed_cpp.bag"
@@ -26,7 +26,7 @@ const oldBag = "../../bagfmt/testdata/old/v12_unindexed_cpp.bag"
 // piped runs the program with standard input.
 func piped(in io.Reader, args ...string) (code int, stdout, stderr string) {
 	var o, e bytes.Buffer
-	code = run(context.Background(), args, bagjob.NewOutput(in, &o, &e))
+	code = run(context.Background(), args, job.NewOutput(in, &o, &e))
 	return code, o.String(), e.String()
 }
 
@@ -376,7 +376,7 @@ func TestDamagedInput(t *testing.T) {
 // TestDamagedAnywhere flips bits all over a bag: what is copied without complaint is
 // complete, and nothing but results is left behind.
 func TestDamagedAnywhere(t *testing.T) {
-	testrace.Skip(t, "one goroutine damages a bag at place after place")
+	testkit.SkipInRace(t, "one goroutine damages a bag at place after place")
 	t.Parallel()
 	good, err := os.ReadFile(goodBag)
 	if err != nil {
@@ -509,7 +509,7 @@ func TestInterrupted(t *testing.T) {
 		cancel()
 	}()
 	var stderr bytes.Buffer
-	code := run(ctx, []string{"convert", "-", filepath.Join(dir, "o.bag")}, bagjob.NewOutput(r, io.Discard, &stderr))
+	code := run(ctx, []string{"convert", "-", filepath.Join(dir, "o.bag")}, job.NewOutput(r, io.Discard, &stderr))
 	if code != 1 || stderr.String() != "gobag: interrupted; what was not complete is removed\n" {
 		t.Errorf("code %d, stderr %q", code, stderr.String())
 	}

@@ -9,14 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/bagopen"
-	"github.com/gorosbag/gorosbag/internal/bagquery"
-	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/internal/rebag"
-	"github.com/gorosbag/gorosbag/internal/store"
-	"github.com/gorosbag/gorosbag/internal/units"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/query"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/rewrite"
+	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/text/units"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
 type splitFlags struct {
@@ -44,8 +43,8 @@ named. --no-latched leaves out all of them; files by --topic have none.`
 }
 
 // cut translates the flags.
-func (f *splitFlags) cut() (rebag.SplitRule, error) {
-	c := rebag.SplitRule{Topic: f.Topic, Latched: !f.NoLatched && !f.Topic}
+func (f *splitFlags) cut() (rewrite.SplitRule, error) {
+	c := rewrite.SplitRule{Topic: f.Topic, Latched: !f.NoLatched && !f.Topic}
 	if others := f.Size != "" || f.Duration != ""; f.Topic == others {
 		return c, errors.New("say where to split: --size, --duration or both, or --topic")
 	}
@@ -56,7 +55,7 @@ func (f *splitFlags) cut() (rebag.SplitRule, error) {
 		}
 	}
 	if f.Duration != "" {
-		if c.Duration, err = bagquery.Duration(f.Duration); err != nil || c.Duration < time.Millisecond {
+		if c.Duration, err = query.Duration(f.Duration); err != nil || c.Duration < time.Millisecond {
 			return c, fmt.Errorf("--duration %s: write for example 90s, 5m or 1h", f.Duration)
 		}
 	}
@@ -64,7 +63,7 @@ func (f *splitFlags) cut() (rebag.SplitRule, error) {
 }
 
 // Run splits one bag.
-func (f *splitFlags) Run(ctx context.Context, out bagjob.Output) error {
+func (f *splitFlags) Run(ctx context.Context, out job.Output) error {
 	j := f.start(ctx, out)
 	cut, err := f.cut()
 	if err != nil {
@@ -89,15 +88,15 @@ func (f *splitFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if f.Topic {
 		wo.Workers = 0 // one for each topic would be too many
 	}
-	files := &bagjob.SplitFiles{Prefix: prefix, Input: f.In, Options: wo, Force: f.Force}
+	files := &job.SplitFiles{Prefix: prefix, Input: f.In, Options: wo, Force: f.Force}
 	defer files.Abort()
-	split := rebag.NewSplit(cut, files.Open)
-	sum, err := j.Copy(split, "Splitting "+filepath.Base(f.In), in, rebag.Options{})
+	split := rewrite.NewSplit(cut, files.Open)
+	sum, err := j.Copy(split, "Splitting "+filepath.Base(f.In), in, rewrite.Options{})
 	if err != nil {
 		return j.Failed(prefix, err)
 	}
 	for _, topic := range split.NotRepeated() {
-		j.Complain("%s: what is latched on %s is not repeated in each file: it would take more than half of --size", explain.Name(f.In), explain.Name(topic))
+		j.Complain("%s: what is latched on %s is not repeated in each file: it would take more than half of --size", wording.Shown(f.In), wording.Shown(topic))
 	}
 	if err := f.refuse(sum.Messages, in[0]); err != nil {
 		return err
@@ -105,14 +104,14 @@ func (f *splitFlags) Run(ctx context.Context, out bagjob.Output) error {
 	sum.Repeated = split.Repeated()
 	j.SayDropped(in)
 	j.SayPlain(in)
-	j.Say("%s: %s%s in %s", explain.Name(f.In), plural.Of(sum.Messages, "message"), bagjob.Repeated(sum), plural.Of(split.Count(), "file"))
+	j.Say("%s: %s%s in %s", wording.Shown(f.In), wording.Plural(sum.Messages, "message"), job.Repeated(sum), wording.Plural(split.Count(), "file"))
 	return j.Done()
 }
 
 // prefix returns what the names of all files of the split begin with.
 func (f *splitFlags) prefix() (string, error) {
 	if store.IsURL(f.Prefix) {
-		return "", fmt.Errorf("%s: gobag split writes local files only: name a directory here, and upload the files with the tool of the store", explain.Name(f.Prefix))
+		return "", fmt.Errorf("%s: gobag split writes local files only: name a directory here, and upload the files with the tool of the store", wording.Shown(f.Prefix))
 	}
 	if f.Prefix != "" && !namesDir(f.Prefix) {
 		return f.Prefix, nil
@@ -125,9 +124,9 @@ func (f *splitFlags) prefix() (string, error) {
 			return "", errors.New("gobag split writes local files only: give a directory or prefix for the files, as in: gobag split --size 1G s3://bucket/run.bag ./parts/")
 		}
 		name := filepath.Base(store.Redact(f.In))
-		return filepath.Join(f.Prefix, bagopen.Stem(name)), nil
+		return filepath.Join(f.Prefix, bags.Stem(name)), nil
 	}
-	own := bagopen.Stem(f.In)
+	own := bags.Stem(f.In)
 	if f.Prefix == "" {
 		return own, nil
 	}
@@ -144,13 +143,13 @@ func namesDir(path string) bool {
 func (f *splitFlags) refuseExisting(prefix string) error {
 	entries, err := os.ReadDir(filepath.Dir(prefix))
 	if err != nil {
-		return fmt.Errorf("%s: %w", explain.Name(filepath.Dir(prefix)), explain.Error(err))
+		return fmt.Errorf("%s: %w", wording.Shown(filepath.Dir(prefix)), wording.Explain(err))
 	}
 	start := filepath.Base(prefix) + "_"
 	for _, e := range entries {
 		if name := e.Name(); !f.Force && strings.HasPrefix(name, start) && strings.HasSuffix(name, ".bag") {
 			return fmt.Errorf("%s exists and could be taken for a file of this split; move it, choose another prefix, or use --force to overwrite files",
-				explain.Name(filepath.Join(filepath.Dir(prefix), name)))
+				wording.Shown(filepath.Join(filepath.Dir(prefix), name)))
 		}
 	}
 	return nil

@@ -9,16 +9,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/bagjob"
-	"github.com/gorosbag/gorosbag/internal/bagopen"
-	"github.com/gorosbag/gorosbag/internal/catalog"
-	"github.com/gorosbag/gorosbag/internal/explain"
-	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/bags/catalog"
+	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/cloud/upload"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/options"
-	"github.com/gorosbag/gorosbag/internal/store"
-	"github.com/gorosbag/gorosbag/internal/units"
-	"github.com/gorosbag/gorosbag/internal/upload"
+	"github.com/gorosbag/gorosbag/internal/text/units"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
 type uploadFlags struct {
@@ -43,8 +42,8 @@ the store has another object of their name, are named, and the exit code is 3.`
 }
 
 // Run uploads what waits in a directory.
-func (f *uploadFlags) Run(ctx context.Context, out bagjob.Output) (err error) {
-	j := bagjob.New(ctx, out, bagjob.Options{Quiet: f.Quiet})
+func (f *uploadFlags) Run(ctx context.Context, out job.Output) (err error) {
+	j := job.New(ctx, out, job.Options{Quiet: f.Quiet})
 	to, err := upload.ParseDestination(f.URL)
 	if err != nil {
 		return err
@@ -54,7 +53,7 @@ func (f *uploadFlags) Run(ctx context.Context, out bagjob.Output) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bucket.Close()) }()
-	o := program.LogOptions{Log: options.Log{LogLevel: "info"}, Quiet: f.Quiet, Terminal: bagjob.IsTerminal(j.Stderr)}
+	o := program.LogOptions{Log: options.Log{LogLevel: "info"}, Quiet: f.Quiet, Terminal: job.IsTerminal(j.Stderr)}
 	if out.Errs.JSON {
 		o.Format = "json"
 	}
@@ -64,17 +63,17 @@ func (f *uploadFlags) Run(ctx context.Context, out bagjob.Output) (err error) {
 		Metadata: catalog.Metadata, Object: to.Object, Uploaded: catalog.NewWriter(bucket, log).Add,
 	})
 	if err != nil {
-		return j.Failed(f.Dir, explain.Error(err))
+		return j.Failed(f.Dir, wording.Explain(err))
 	}
 	defer func() { err = errors.Join(err, queue.Close()) }()
 	others, err := f.enqueue(queue)
 	if err != nil {
-		return j.Failed(f.Dir, explain.Error(err))
+		return j.Failed(f.Dir, wording.Explain(err))
 	}
 	if queue.Stats().Waiting == 0 {
-		j.Say("%s: no bag waits for %s", explain.Name(f.Dir), bucket)
+		j.Say("%s: no bag waits for %s", wording.Shown(f.Dir), bucket)
 		if others > 0 && !f.All {
-			j.Say("gobag upload --all uploads the other %s, too", plural.Of(uint64(others), "bag"))
+			j.Say("gobag upload --all uploads the other %s, too", wording.Plural(uint64(others), "bag"))
 		}
 		return nil
 	}
@@ -89,7 +88,7 @@ func (f *uploadFlags) enqueue(queue *upload.Uploader) (others int, err error) {
 	}
 	waiting := upload.Pending(f.Dir)
 	for _, e := range entries {
-		if !bagopen.IsBag(e.Name()) || strings.HasSuffix(e.Name(), bagopen.ActiveSuffix) || waiting[e.Name()] || !e.Type().IsRegular() {
+		if !bags.IsBag(e.Name()) || strings.HasSuffix(e.Name(), bags.ActiveSuffix) || waiting[e.Name()] || !e.Type().IsRegular() {
 			continue
 		}
 		st, err := e.Info()
@@ -108,7 +107,7 @@ func (f *uploadFlags) enqueue(queue *upload.Uploader) (others int, err error) {
 const progressInterval = 200 * time.Millisecond
 
 // wait waits until all is uploaded, ctx is done or the store refuses to take anything.
-func (f *uploadFlags) wait(ctx context.Context, queue *upload.Uploader, bar *bagjob.Bar) error {
+func (f *uploadFlags) wait(ctx context.Context, queue *upload.Uploader, bar *job.Bar) error {
 	queue.Finish()
 	total := queue.Stats().WaitingBytes
 	running, cancel := context.WithCancel(ctx)
@@ -127,7 +126,7 @@ func (f *uploadFlags) wait(ctx context.Context, queue *upload.Uploader, bar *bag
 			ended = true
 		case <-ticker.C:
 			s := queue.Stats()
-			bar.Set(bagjob.Bytes("Uploading", total), s.Sent)
+			bar.Set(job.Bytes("Uploading", total), s.Sent)
 			if s.Store.State == upload.Failing {
 				cancel()
 			}
@@ -137,7 +136,7 @@ func (f *uploadFlags) wait(ctx context.Context, queue *upload.Uploader, bar *bag
 	s := queue.Stats()
 	left := ""
 	if s.Waiting > 0 {
-		left = fmt.Sprintf("; %s of %s wait for the next start", plural.Of(uint64(s.Waiting), "bag"), explain.Name(f.Dir))
+		left = fmt.Sprintf("; %s of %s wait for the next start", wording.Plural(uint64(s.Waiting), "bag"), wording.Shown(f.Dir))
 	}
 	switch {
 	case s.Store.State == upload.Failing:
@@ -145,7 +144,7 @@ func (f *uploadFlags) wait(ctx context.Context, queue *upload.Uploader, bar *bag
 	case ctx.Err() != nil:
 		return fmt.Errorf("interrupted%s", left)
 	case s.Refused+s.Lost > 0:
-		return bagjob.ErrLossy // it is in the log
+		return job.ErrLossy // it is in the log
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/internal/ros/xmlrpc"
 )
 
 // actionHealthcheck is the only word that gomaster takes instead of serving.

@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/cloud/store"
 	"github.com/gorosbag/gorosbag/internal/program"
-	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/player"
 )
 

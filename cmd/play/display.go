@@ -9,13 +9,13 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/bagnote"
-	"github.com/gorosbag/gorosbag/internal/command"
-	"github.com/gorosbag/gorosbag/internal/playface/screen"
+	"github.com/gorosbag/gorosbag/cmd/play/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
+	"github.com/gorosbag/gorosbag/internal/face/command"
+	"github.com/gorosbag/gorosbag/internal/face/term"
+	"github.com/gorosbag/gorosbag/internal/face/term/keys"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/doors"
-	"github.com/gorosbag/gorosbag/internal/term"
-	"github.com/gorosbag/gorosbag/internal/term/keys"
 	"github.com/gorosbag/gorosbag/player/control"
 )
 
@@ -54,7 +54,7 @@ type display struct {
 	signals *program.Signals
 	screen  bool // draw a screen on the terminal
 	printer screen.Printer
-	marks   []bagnote.Mark // that were recorded
+	marks   []note.Mark // that were recorded
 
 	doors doors.Display
 

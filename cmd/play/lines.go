@@ -6,8 +6,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/cmd/play/internal/screen"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
-	"github.com/gorosbag/gorosbag/internal/playface/screen"
 	"github.com/gorosbag/gorosbag/player/control"
 )
 

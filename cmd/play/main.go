@@ -8,13 +8,12 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/cgroup"
+	"github.com/gorosbag/gorosbag/cmd/play/internal/face"
+	"github.com/gorosbag/gorosbag/internal/face/term/termtext"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
-	"github.com/gorosbag/gorosbag/internal/playface"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/doors"
-	"github.com/gorosbag/gorosbag/internal/rosout"
-	"github.com/gorosbag/gorosbag/internal/term/termtext"
+	"github.com/gorosbag/gorosbag/internal/program/rosout"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
 )
@@ -39,7 +38,7 @@ func run(args []string) int {
 	logTo.Rosout = program.NewRosout(s.ROS.NoRosout)
 	log := program.NewLog(errOut, logTo)
 	program.LogConfig(log, line.Settings)
-	limitMemory(cgroup.MemoryLimit("/"))
+	limitMemory(program.MemoryLimit("/"))
 
 	bags, err := open(ctx, out, log, s.selection.bags, int64(s.selection.maxChunk))
 	if err != nil {
@@ -96,7 +95,7 @@ func play(ctx context.Context, s *settings, bags []*player.Bag, graph *program.G
 	}
 	o.OnStatus = d.update
 	defer d.hide() // also when Run panics
-	face := playface.New(d.marks...)
+	face := face.New(d.marks...)
 	defer doors.NotifySystemd(ctx, node, d.log, face)()
 	o.Viewing = newViewing(s, node)
 	endWeb, err := doors.ServeWeb(ctx, &s.Web, node, d.log, face, o.Viewing.Source())

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/face/term/termtext"
 	"github.com/gorosbag/gorosbag/internal/program"
-	"github.com/gorosbag/gorosbag/internal/store"
-	"github.com/gorosbag/gorosbag/internal/term/termtext"
 	"github.com/gorosbag/gorosbag/player"
 )
 
@@ -27,7 +27,7 @@ const slowOpenReport = 3 * time.Second
 func open(ctx context.Context, out io.Writer, log *zap.Logger, args []string, maxChunk int64) ([]*player.Bag, error) {
 	var paths []string
 	for _, arg := range args {
-		named, err := waitFor(ctx, log, store.Redact(arg), func() ([]string, error) { return bagopen.Names(ctx, []string{arg}) })
+		named, err := waitFor(ctx, log, store.Redact(arg), func() ([]string, error) { return bags.Names(ctx, []string{arg}) })
 		if err != nil {
 			return nil, err
 		}
@@ -91,8 +91,8 @@ func openAhead(openers []func() (*player.Bag, error)) {
 func openBag(ctx context.Context, path string, maxChunk int64, cache *bagfmt.Cache) (*player.Bag, error) {
 	interrupted := ctx.Err
 	shown := store.Redact(path)
-	r, err := bagopen.Open(ctx, path, bagopen.Options{
-		MaxChunkBytes: maxChunk, UnwrapKey: bagopen.UnwrapKey(ctx), Cache: cache, Interrupted: func() error { return interrupted() },
+	r, err := bags.Open(ctx, path, bags.Options{
+		MaxChunkBytes: maxChunk, UnwrapKey: bags.UnwrapKey(ctx), Cache: cache, Interrupted: func() error { return interrupted() },
 	})
 	if err != nil {
 		return nil, &player.OpenError{Bag: shown, Err: err}

@@ -6,9 +6,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/options"
-	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/player"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program/options"
-	"github.com/gorosbag/gorosbag/internal/units"
+	"github.com/gorosbag/gorosbag/internal/text/units"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
 )

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/config"
-	"github.com/gorosbag/gorosbag/internal/bagnote"
-	"github.com/gorosbag/gorosbag/internal/moment"
-	"github.com/gorosbag/gorosbag/internal/store"
-	"github.com/gorosbag/gorosbag/internal/topicmatch"
-	"github.com/gorosbag/gorosbag/internal/units"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
+	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
+	"github.com/gorosbag/gorosbag/internal/text/moment"
+	"github.com/gorosbag/gorosbag/internal/text/units"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -129,7 +129,7 @@ func (c *selectionSettings) setWindow(o *player.Options) (err error) {
 	o.Start, o.Duration, err = part(&c.window, &moment.Bags{
 		First: first.Sub(rosbag.Time{}), Last: last.Sub(rosbag.Time{}),
 		Mark: func(text string) (time.Duration, error) {
-			m, err := bagnote.Lookup(marks, text)
+			m, err := note.Lookup(marks, text)
 			return m.Time.Sub(rosbag.Time{}), err
 		},
 	})

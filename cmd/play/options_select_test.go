@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -25,12 +25,12 @@ func TestStartAtMark(t *testing.T) {
 	for _, m := range []struct {
 		topic, text string
 		at          uint32
-	}{{"/chatter", "x", 100}, {bagnote.MarksTopic, "door opened", 110}, {bagnote.MarksTopic, "door", 130}, {"/chatter", "x", 160}} {
-		c, err := w.AddConnection(m.topic, rosbag.Header{{Key: "type", Value: bagnote.Type}, {Key: "md5sum", Value: bagnote.MD5Sum}})
+	}{{"/chatter", "x", 100}, {note.MarksTopic, "door opened", 110}, {note.MarksTopic, "door", 130}, {"/chatter", "x", 160}} {
+		c, err := w.AddConnection(m.topic, rosbag.Header{{Key: "type", Value: note.Type}, {Key: "md5sum", Value: note.MD5Sum}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Write(c, rosbag.Time{Sec: m.at}, bagnote.Encode(m.text)); err != nil {
+		if err := w.Write(c, rosbag.Time{Sec: m.at}, note.Encode(m.text)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/internal/term/termtext"
+	"github.com/gorosbag/gorosbag/internal/face/term/termtext"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/player"
 )
 
@@ -29,7 +29,7 @@ func previewText(p *player.Preview) string {
 		})
 	}
 	b.WriteString(termtext.Columns(rows, 3))
-	fmt.Fprintf(&b, "%s on %s, %.3f s, from %s to %s\n", plural.Of(messages, "message"), plural.Of(len(p.Topics), "topic"), p.End.Sub(p.Start).Seconds(),
+	fmt.Fprintf(&b, "%s on %s, %.3f s, from %s to %s\n", wording.Plural(messages, "message"), wording.Plural(len(p.Topics), "topic"), p.End.Sub(p.Start).Seconds(),
 		p.Start.Std().Local().Format(stampLayout), p.End.Std().Local().Format(stampLayout))
 	for _, u := range p.Unplayable {
 		fmt.Fprintf(&b, "cannot be played: %s of %s: %s\n", termtext.Plain(u.Topic), termtext.Plain(u.Bag), termtext.Plain(u.Reason))

@@ -9,10 +9,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/decimal"
-	"github.com/gorosbag/gorosbag/internal/playface/screen"
+	"github.com/gorosbag/gorosbag/cmd/play/internal/screen"
 	"github.com/gorosbag/gorosbag/internal/program"
-	"github.com/gorosbag/gorosbag/internal/rosout"
+	"github.com/gorosbag/gorosbag/internal/program/rosout"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
 )
@@ -80,7 +80,7 @@ func (r *reporter) bookmarks(s control.Status, bags []*player.Bag) {
 	r.print("bookmarks:\n")
 	for _, at := range s.Bookmarks {
 		stamp := zero.Add(at)
-		r.print(fmt.Sprintf("  %s  --start %s\n", stamp, decimal.Duration(stamp.Sub(first))))
+		r.print(fmt.Sprintf("  %s  --start %s\n", stamp, wording.DecimalDuration(stamp.Sub(first))))
 	}
 }
 

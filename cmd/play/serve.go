@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/playface"
+	"github.com/gorosbag/gorosbag/cmd/play/internal/face"
 	"github.com/gorosbag/gorosbag/internal/program/doors"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -14,7 +14,7 @@ import (
 
 // serve provides the control of play on the ROS graph, unless it is switched off, until end is
 // called. A failure does not end play.
-func serve(s *settings, node *tcpros.Node, face *playface.Face, log *zap.Logger) (end func()) {
+func serve(s *settings, node *tcpros.Node, face *face.Face, log *zap.Logger) (end func()) {
 	if s.control.noServices {
 		return func() {}
 	}

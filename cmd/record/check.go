@@ -3,7 +3,6 @@ package main
 import (
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/cgroup"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/recorder"
 )
@@ -19,7 +18,7 @@ func (s *settings) checkStart(log *zap.Logger, resolve program.Resolver) error {
 	if set != nil {
 		o.Watch = set
 	}
-	fitMemory(&o, cgroup.MemoryLimit("/"), 0, log)
+	fitMemory(&o, program.MemoryLimit("/"), 0, log)
 	if err := recorder.Check(o, resolve); err != nil {
 		return err
 	}

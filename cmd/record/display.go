@@ -4,17 +4,17 @@ import (
 	"context"
 	"os"
 
+	"github.com/gorosbag/gorosbag/cmd/record/internal/face"
+	"github.com/gorosbag/gorosbag/cmd/record/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/face/term"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/doors"
-	"github.com/gorosbag/gorosbag/internal/recordface"
-	"github.com/gorosbag/gorosbag/internal/recordface/screen"
-	"github.com/gorosbag/gorosbag/internal/term"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
 // show shows a recording and takes keys until hide gives the terminal back. Where
 // there is no terminal, or only the log is wanted, it does nothing.
-func show(ctx context.Context, s *settings, o *recorder.Options, face *recordface.Face, console *term.Console, signals *program.Signals) (hide func()) {
+func show(ctx context.Context, s *settings, o *recorder.Options, face *face.Face, console *term.Console, signals *program.Signals) (hide func()) {
 	if !s.control.hasScreen() {
 		return func() {}
 	}

@@ -8,12 +8,11 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/cgroup"
+	"github.com/gorosbag/gorosbag/cmd/record/internal/face"
+	"github.com/gorosbag/gorosbag/internal/face/term"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/doors"
-	"github.com/gorosbag/gorosbag/internal/recordface"
-	"github.com/gorosbag/gorosbag/internal/term"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
@@ -49,7 +48,7 @@ func run(args []string) int {
 	graph.PublishLog(logTo.Rosout)
 	o := s.options(log)
 	o.Node, o.Hurry = graph.Node, signals.Abort
-	face := recordface.New(o.Control, s.disk.pin)
+	face := face.New(o.Control, s.disk.pin)
 	defer doors.NotifySystemd(ctx, graph.Node, log, face)() // first and last: a store may keep us waiting
 	up, err := startUploads(ctx, &s.upload, &o)
 	if err != nil {
@@ -62,7 +61,7 @@ func run(args []string) int {
 	}
 	defer endTriggers()
 	memory += up.memory()
-	limit := cgroup.MemoryLimit("/")
+	limit := program.MemoryLimit("/")
 	memory += tapMessages(s, &o, limit)
 	fitMemory(&o, limit, memory, log)
 	limitMemory(o.MemoryBytes(), memory+masterMemory(s.ROS.EmbeddedMaster))

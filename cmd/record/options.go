@@ -6,10 +6,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/config"
-	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
+	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/options"
-	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
@@ -75,7 +75,7 @@ func (s *settings) complete() {
 		o.MaxBytes = int64(s.files.split.mib) << 20
 	}
 	o.Limits = s.limits.all()
-	o.Notes, s.selection.notesError = bagnote.ParseNotes(s.selection.notes)
+	o.Notes, s.selection.notesError = note.ParseNotes(s.selection.notes)
 	o.Compression = s.buffers.compression()
 	o.Snapshot.Mode = s.snapshot.mode()
 	switch {

@@ -11,7 +11,7 @@ import (
 	"unicode"
 
 	"github.com/gorosbag/gorosbag/config"
-	"github.com/gorosbag/gorosbag/internal/units"
+	"github.com/gorosbag/gorosbag/internal/text/units"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/config"
-	"github.com/gorosbag/gorosbag/internal/topicmatch"
-	"github.com/gorosbag/gorosbag/internal/units"
+	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
+	"github.com/gorosbag/gorosbag/internal/text/units"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 

@@ -4,9 +4,9 @@ import (
 	"errors"
 
 	"github.com/gorosbag/gorosbag/config"
-	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/internal/program/options"
-	"github.com/gorosbag/gorosbag/internal/topicmatch"
+	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
@@ -71,8 +71,8 @@ func checkTopicOrGlob(text string) error {
 }
 
 func checkNote(text string) error {
-	_, err := bagnote.ParseNote(text)
-	var bad *bagnote.NoteError
+	_, err := note.ParseNote(text)
+	var bad *note.NoteError
 	if errors.As(err, &bad) {
 		return errors.New(bad.Reason)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gorosbag/gorosbag/config"
-	"github.com/gorosbag/gorosbag/internal/units"
+	"github.com/gorosbag/gorosbag/internal/text/units"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/config"
-	"github.com/gorosbag/gorosbag/internal/bagexpr"
+	"github.com/gorosbag/gorosbag/internal/bags/expr"
 	"github.com/gorosbag/gorosbag/internal/program/options"
-	"github.com/gorosbag/gorosbag/internal/units"
+	"github.com/gorosbag/gorosbag/internal/text/units"
 )
 
 // triggerSettings are the expressions of triggers.
@@ -45,8 +45,8 @@ func (t *triggerSettings) group(hasSnapshots func() bool) config.Group {
 
 // checkExpression compiles the expression of a trigger.
 func checkExpression(text string) error {
-	_, err := bagexpr.CompileTopics(text, func(name string) (string, error) { return name, options.CheckName(name) })
-	var bad *bagexpr.ExpressionError
+	_, err := expr.CompileTopics(text, func(name string) (string, error) { return name, options.CheckName(name) })
+	var bad *expr.ExpressionError
 	switch {
 	case errors.As(err, &bad) && bad.Line > 0:
 		return fmt.Errorf("want an expression as of gobag filter: at %d:%d: %s", bad.Line, bad.Column, bad.Reason)

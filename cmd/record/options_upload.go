@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/config"
-	"github.com/gorosbag/gorosbag/internal/store"
-	"github.com/gorosbag/gorosbag/internal/units"
-	"github.com/gorosbag/gorosbag/internal/upload"
+	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/cloud/upload"
+	"github.com/gorosbag/gorosbag/internal/text/units"
 )
 
 // uploadSettings say where finished bags are copied to, and how.

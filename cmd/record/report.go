@@ -6,12 +6,12 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/cmd/record/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/cloud/upload"
+	"github.com/gorosbag/gorosbag/internal/face/term"
 	"github.com/gorosbag/gorosbag/internal/program"
-	"github.com/gorosbag/gorosbag/internal/recordface/screen"
-	"github.com/gorosbag/gorosbag/internal/rosout"
-	"github.com/gorosbag/gorosbag/internal/term"
-	"github.com/gorosbag/gorosbag/internal/upload"
+	"github.com/gorosbag/gorosbag/internal/program/rosout"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
@@ -50,7 +50,7 @@ func report(console *term.Console, errs *program.Errors, s *settings, sum *contr
 	case sent.Lost > 0:
 		return errs.Fail(program.ExitLoss, fmt.Errorf("files were deleted before they were uploaded (%d)", sent.Lost))
 	case s.selection.require && len(sum.Missing) > 0:
-		return errs.Fail(program.ExitLoss, fmt.Errorf("%s never appeared; see the summary", plural.Of(len(sum.Missing), "topic")))
+		return errs.Fail(program.ExitLoss, fmt.Errorf("%s never appeared; see the summary", wording.Plural(len(sum.Missing), "topic")))
 	}
 	return program.ExitOK
 }

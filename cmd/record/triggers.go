@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gorosbag/gorosbag/cmd/record/internal/trigger"
 	"github.com/gorosbag/gorosbag/internal/program"
-	"github.com/gorosbag/gorosbag/internal/trigger"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 

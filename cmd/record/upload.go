@@ -10,9 +10,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/catalog"
-	"github.com/gorosbag/gorosbag/internal/store"
-	"github.com/gorosbag/gorosbag/internal/upload"
+	"github.com/gorosbag/gorosbag/internal/bags/catalog"
+	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/cloud/upload"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/config"
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 )
 
 // Program is a program whose options a test package compares with the files that describe them: those in its folder
@@ -27,7 +27,7 @@ func (p *Program) Main(m *testing.M) (exitCode int) {
 	if os.Getenv(p.variable()) != "" {
 		return p.Run(os.Args[1:])
 	}
-	testproc.ClearOptions()
+	testkit.ClearOptions()
 	return m.Run()
 }
 

@@ -9,9 +9,8 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/gorosbag/gorosbag/config"
-	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
-	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
 // Errors prints the errors of a program for its user: each error is one line that begins with the name of the program.
@@ -29,7 +28,7 @@ func (e *Errors) Fail(code int, err error) int {
 	errors.As(err, &all)
 	for i, err := range all {
 		if i == maxErrors {
-			e.Print("and " + plural.Of(len(all)-i, "more error"))
+			e.Print("and " + wording.Plural(len(all)-i, "more error"))
 			break
 		}
 		e.Print(err.Error())
@@ -42,7 +41,7 @@ const maxErrors = 50
 
 // Print prints a text as one line. Characters that could control a terminal are escaped.
 func (e *Errors) Print(text string) {
-	text = loglimit.Cut(escape.Line(text), loglimit.MaxLine-256)
+	text = loglimit.Cut(wording.EscapeLine(text), loglimit.MaxLine-256)
 	if e.JSON {
 		zap.New(zapcore.NewCore(encoder(true), zapcore.AddSync(e.W), zap.ErrorLevel)).Error(text, zap.String("program", e.Name))
 		return

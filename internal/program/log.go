@@ -17,10 +17,10 @@ import (
 	"go.uber.org/zap/zapcore"
 	"golang.org/x/term"
 
-	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/program/options"
-	"github.com/gorosbag/gorosbag/internal/rosout"
+	"github.com/gorosbag/gorosbag/internal/program/rosout"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
 // LogOptions say what a log looks like and what is in it.
@@ -122,11 +122,11 @@ func (c *terminalCore) Write(e zapcore.Entry, fields []zap.Field) error {
 
 // appendText appends the message of a line and its fields as key=value.
 func appendText(line *buffer.Buffer, message string, fields []zap.Field, paint func(color, text string) string) {
-	line.AppendString(escape.Text(message))
+	line.AppendString(wording.Escape(message))
 	for _, f := range fields {
 		if f.Type != zapcore.SkipType {
 			line.AppendByte(' ')
-			line.AppendString(paint(dim, escape.Text(f.Key)+"="))
+			line.AppendString(paint(dim, wording.Escape(f.Key)+"="))
 			line.AppendString(valueText(f))
 		}
 	}
@@ -186,7 +186,7 @@ func valueText(f zap.Field) string {
 		if err != nil {
 			return word(err.Error())
 		}
-		return string(escape.JSON(string(b)))
+		return string(wording.EscapeJSON(string(b)))
 	default:
 		return word(fmt.Sprint(v))
 	}

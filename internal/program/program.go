@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/term"
 
-	"github.com/gorosbag/gorosbag/internal/rosout"
+	"github.com/gorosbag/gorosbag/internal/program/rosout"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )

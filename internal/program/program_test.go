@@ -17,7 +17,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/internal/program"
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
@@ -60,7 +60,7 @@ func TestThirdSignal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := testproc.Start(c); err != nil {
+	if err := testkit.Start(c); err != nil {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(out)

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
-	"github.com/gorosbag/gorosbag/internal/rosout"
+	"github.com/gorosbag/gorosbag/internal/program/rosout"
 )
 
 // rosoutCore is a zapcore.Core that publishes lines of level Info and above on /rosout, whatever the level of the log

@@ -14,7 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/options"
-	"github.com/gorosbag/gorosbag/internal/rosout"
+	"github.com/gorosbag/gorosbag/internal/program/rosout"
 	"github.com/gorosbag/gorosbag/rosmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
 )

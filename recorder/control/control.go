@@ -50,7 +50,7 @@ type Recording interface {
 	Pin(ctx context.Context, last time.Duration) (files []string, err error)
 	// Mark records a mark with the present time. Without a text the mark is "mark 1", "mark 2" and
 	// so on. A text that is more than a line, or too long, is an error that matches
-	// bagnote.ErrMark; other errors are ErrNotRecording, ErrStopped, ErrPaused and ErrNoRoom.
+	// note.ErrMark; other errors are ErrNotRecording, ErrStopped, ErrPaused and ErrNoRoom.
 	Mark(text string) (Mark, error)
 	// MarkAt is Mark for a moment up to a minute ago: when somebody began to write the text.
 	MarkAt(text string, at time.Time) (Mark, error)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -133,10 +133,10 @@ func (s *Summary) Refused() int { return sum(s.Topics, func(t *TopicSummary) int
 func (s *Summary) Losses() string {
 	var parts []string
 	if n := s.Dropped(); n > 0 {
-		parts = append(parts, plural.Of(n, "message")+" "+plural.Were(n)+" lost")
+		parts = append(parts, wording.Plural(n, "message")+" "+wording.Were(n)+" lost")
 	}
 	if n := s.Missed(); n > 0 {
-		parts = append(parts, plural.Of(n, "message")+" "+plural.Were(n)+" published and never arrived")
+		parts = append(parts, wording.Plural(n, "message")+" "+wording.Were(n)+" published and never arrived")
 	}
 	if n := s.LinksLost(); n > 0 {
 		parts = append(parts, fmt.Sprintf("links to publishers were lost (%d)", n))

@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/internal/ros/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/master/internal/outgoing"
 )
 

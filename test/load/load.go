@@ -18,7 +18,7 @@ import (
 
 	"github.com/aler9/goroslib/pkg/apimaster"
 
-	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/internal/ros/xmlrpc"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pierrec/lz4/v4"
 
-	"github.com/gorosbag/gorosbag/internal/testfull"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/kinds"
 )
@@ -33,10 +33,10 @@ func samples(most int) [][]byte {
 			break
 		}
 		distances := []int{1, 2, 3, 4, 5, 7, 8, 13, 1000, window - 1, window, window + 1}
-		if n > 70_000 && !testfull.Enabled() {
+		if n > 70_000 && !testkit.Full() {
 			distances = []int{3, window - 1, window, window + 1}
 		}
-		if n > largeBlock && !testfull.Enabled() {
+		if n > largeBlock && !testkit.Full() {
 			distances = []int{window}
 		}
 		random, zero, mixed := make([]byte, n), make([]byte, n), make([]byte, n)

@@ -9,8 +9,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/bzip2"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
-	"github.com/gorosbag/gorosbag/internal/bzip2"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pierrec/lz4/v4"
 
-	"github.com/gorosbag/gorosbag/internal/bzip2"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/bzip2"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
-	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/internal/ros/fields"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/old"
-	"github.com/gorosbag/gorosbag/bagfmt/internal/segments"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -21,7 +20,7 @@ func openOld(bag *table.Table, s *wire.Stream, v wire.BagVersion) error {
 	f := old.New(v)
 	f.LateDefinitions = true
 	bag.Old = f
-	x := oldScan{bag: bag, f: f, s: s, seg: segments.New(bag, table.KindOld)}
+	x := oldScan{bag: bag, f: f, s: s, seg: table.New(bag, table.KindOld)}
 	if bag.Size > wire.SmallBufferBytes {
 		x.s = wire.NewFileStream(bag.File, bag.Size, wire.ScanBufferBytes)
 		x.s.SeekTo(s.Off)
@@ -46,7 +45,7 @@ type oldScan struct {
 	bag *table.Table
 	f   *old.Format
 	s   *wire.Stream
-	seg segments.List
+	seg table.List
 	v12 indexV12
 }
 

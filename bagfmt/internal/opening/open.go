@@ -3,7 +3,7 @@ package opening
 import (
 	"io"
 
-	"github.com/gorosbag/gorosbag/bagfmt/internal/mcapopen"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/mcapread"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 )
@@ -27,7 +27,7 @@ func Open(r io.ReaderAt, size int64, o table.Options) (*table.Table, error) {
 	t.Elapsed = v.Elapsed
 	byIndex, scan := (&indexSection{bag: t}).open, scanBag
 	if v.Layout == wire.LayoutMCAP {
-		byIndex, scan = func(s *wire.Stream) error { return mcapopen.BySummary(t, s) }, mcapopen.Scan
+		byIndex, scan = func(s *wire.Stream) error { return mcapread.BySummary(t, s) }, mcapread.Scan
 	}
 	if v.Layout != wire.LayoutV2 && v.Layout != wire.LayoutMCAP {
 		err = openOld(t, s, v)

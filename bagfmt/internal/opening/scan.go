@@ -7,7 +7,6 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
-	"github.com/gorosbag/gorosbag/bagfmt/internal/segments"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -18,7 +17,7 @@ import (
 // unpacks only chunks with unknown connections or without valid index data. complete reports whether
 // it met the end of the messages: the index section, or where that should be.
 func scanBag(bag *table.Table) (complete bool, err error) {
-	x := bagScan{bag: bag, section: bag.IndexPos, seg: segments.New(bag, table.KindRecords)}
+	x := bagScan{bag: bag, section: bag.IndexPos, seg: table.New(bag, table.KindRecords)}
 	bag.IndexPos, bag.DataEnd, bag.Chunks = 0, bag.Size, nil
 	x.s = wire.NewFileStream(bag.File, bag.Size, wire.ScanBufferBytes)
 	x.s.Decrypter = bag.Decrypter
@@ -44,7 +43,7 @@ func scanBag(bag *table.Table) (complete bool, err error) {
 type bagScan struct {
 	bag      *table.Table
 	s        *wire.Stream
-	seg      segments.List
+	seg      table.List
 	table    wire.ConnTable
 	load     load.Loader
 	h        wire.RecordHeader
@@ -65,7 +64,7 @@ type bagScan struct {
 type openChunk struct {
 	place     wire.ChunkPlace
 	open      bool
-	index     segments.Tally
+	index     table.Tally
 	bad       error // damage of its index data
 	uncertain bool  // some of its index data may be missing
 }
@@ -149,7 +148,7 @@ func (x *bagScan) resync(start int64, err error) (more bool, _ error) {
 	x.markSkipped(start)
 	// Each search reads at least one block. This limits them in a file that imitates
 	// thousands of truncated chunks.
-	if x.searches++; int64(x.searches) > table.MaxDamage+x.bag.Size/segments.Bytes {
+	if x.searches++; int64(x.searches) > table.MaxDamage+x.bag.Size/table.Bytes {
 		return false, err
 	}
 	from := &errorKeeper{ReaderAt: x.bag.File}
@@ -327,7 +326,7 @@ func (x *bagScan) endChunk() error {
 	case err != nil:
 		return x.bag.Tolerate(err)
 	}
-	var found segments.Tally
+	var found table.Tally
 	wrong := x.walk(data, &found)
 	x.load.Memory = data // no slice of it is kept
 	switch {
@@ -371,7 +370,7 @@ func (x *bagScan) knows(counts map[rosbag.ConnID]uint32) bool {
 
 // walk counts the messages in chunk data and adds its connections. It returns the first
 // error.
-func (x *bagScan) walk(data []byte, found *segments.Tally) error {
+func (x *bagScan) walk(data []byte, found *table.Tally) error {
 	w := wire.ChunkWalk{Data: data}
 	pause := codec.Pause{Interrupted: x.bag.Options.Interrupted}
 	pos := x.chunk.place.Pos

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
-	"github.com/gorosbag/gorosbag/internal/fields"
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/ros/fields"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -114,7 +114,7 @@ func (c *countingReader) ReadAt(p []byte, off int64) (int, error) {
 // TestHostile searches files full of plausible chunk headers: the bytes read and
 // parsed for each byte of the file are bounded.
 func TestHostile(t *testing.T) {
-	testrace.Skip(t, "one goroutine damages a bag at place after place")
+	testkit.SkipInRace(t, "one goroutine damages a bag at place after place")
 	t.Parallel()
 	const size = 1 << 20
 	// A header around every op field, with data that ends where no record starts.

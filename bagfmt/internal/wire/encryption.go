@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/internal/ros/fields"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

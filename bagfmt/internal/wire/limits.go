@@ -4,7 +4,7 @@ import (
 	"hash/crc32"
 	"math"
 
-	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/internal/ros/fields"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

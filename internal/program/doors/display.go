@@ -7,9 +7,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/face/term"
+	"github.com/gorosbag/gorosbag/internal/face/term/keys"
 	"github.com/gorosbag/gorosbag/internal/program"
-	"github.com/gorosbag/gorosbag/internal/term"
-	"github.com/gorosbag/gorosbag/internal/term/keys"
 )
 
 // Display is the terminal of a program that records or plays: the live screen, the keys, and jobs that end

@@ -8,10 +8,10 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/face/term"
+	"github.com/gorosbag/gorosbag/internal/face/term/keys"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/doors"
-	"github.com/gorosbag/gorosbag/internal/term"
-	"github.com/gorosbag/gorosbag/internal/term/keys"
 )
 
 // TestDisplay: without a screen the keys still work. Jobs outlast the end of the program's context, as the screen does,

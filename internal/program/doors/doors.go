@@ -9,14 +9,14 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/command"
+	"github.com/gorosbag/gorosbag/internal/face/command"
+	"github.com/gorosbag/gorosbag/internal/face/rosctl"
+	"github.com/gorosbag/gorosbag/internal/face/sdnotify"
+	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/live/foxglove"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/options"
-	"github.com/gorosbag/gorosbag/internal/rosctl"
-	"github.com/gorosbag/gorosbag/internal/sdnotify"
-	"github.com/gorosbag/gorosbag/internal/web"
-	"github.com/gorosbag/gorosbag/internal/web/foxglove"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 

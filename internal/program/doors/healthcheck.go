@@ -15,10 +15,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/options"
-	"github.com/gorosbag/gorosbag/internal/web"
-	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/internal/ros/xmlrpc"
 )
 
 // probeTimeout bounds a probe as a whole: container engines wait three seconds by default.

@@ -13,7 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/gorosbag/gorosbag/internal/web/webtest"
+	"github.com/gorosbag/gorosbag/internal/face/web/webtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -42,7 +42,7 @@ func NewClock(log *zap.Logger) *Clock { return &Clock{pacing.NewClockSleeper(), 
 func SubscribeClock(node *tcpros.Node, log *zap.Logger) (TimeBase, error) {
 	clock := NewClock(log)
 	sub, err := node.Subscribe(tcpros.SubscribeOptions{
-		Topic: ClockTopic, Type: framing.ClockType, MD5Sum: framing.ClockMD5, TCPNoDelay: true,
+		Topic: ClockTopic, Type: stdmsg.ClockType, MD5Sum: stdmsg.ClockMD5, TCPNoDelay: true,
 		Open: func(tcpros.LinkInfo) (tcpros.LinkSink, error) { return clock, nil },
 	})
 	if err != nil {
@@ -63,8 +63,8 @@ func (c *Clock) Topic() string { return c.topic }
 // Frames implements tcpros.LinkSink.
 func (c *Clock) Frames(run []byte, _ int, _ time.Time) {
 	for frame := range rosbag.Frames(run) {
-		if len(frame) == framing.Length+framing.ClockBytes {
-			t := framing.StampAt(frame, framing.Length)
+		if len(frame) == stdmsg.FramePrefix+stdmsg.ClockBytes {
+			t := stdmsg.StampAt(frame, stdmsg.FramePrefix)
 			if jump := c.Set(t.Sub(rosbag.Time{})); jump != 0 {
 				c.log.Warn("the clock that play follows has jumped: play goes on where it is", zap.String("topic", c.topic),
 					zap.Duration("by", jump), zap.Stringer("to", t))

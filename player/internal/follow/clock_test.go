@@ -10,15 +10,15 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // clockFrame is a message of the clock, with so many bytes more than it should have.
 func clockFrame(sec uint32, more int) []byte {
-	frame := make([]byte, framing.Length+framing.ClockBytes+more)
-	binary.LittleEndian.PutUint32(frame, uint32(framing.ClockBytes+more))
-	framing.SetStamp(frame, framing.Length, rosbag.Time{Sec: sec})
+	frame := make([]byte, stdmsg.FramePrefix+stdmsg.ClockBytes+more)
+	binary.LittleEndian.PutUint32(frame, uint32(stdmsg.ClockBytes+more))
+	stdmsg.SetStamp(frame, stdmsg.FramePrefix, rosbag.Time{Sec: sec})
 	return frame
 }
 

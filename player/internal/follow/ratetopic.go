@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/msgheader"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -21,7 +21,7 @@ func (c *RateControl) Follow(node *tcpros.Node, topic string, log *zap.Logger) e
 		Topic: topic, TCPNoDelay: true, MaxMessageBytes: maxRateMessage,
 		Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
 			definition, _ := info.Header.Get("message_definition")
-			_, headed := msgheader.First(definition)
+			_, headed := stdmsg.FirstField(definition)
 			l := &rateLink{to: c, noStamp: !headed}
 			if l.noStamp {
 				// Stock's text.
@@ -49,7 +49,7 @@ type rateLink struct {
 func (l *rateLink) Frames(run []byte, _ int, _ time.Time) { l.report(rosbag.LastFrame(run)) }
 
 func (l *rateLink) report(frame []byte) {
-	if sec, nsec, ok := msgheader.Stamp(frame[4:]); ok && !l.noStamp {
+	if sec, nsec, ok := stdmsg.HeaderStamp(frame[4:]); ok && !l.noStamp {
 		l.to.Report(rosbag.Time{Sec: sec, Nsec: nsec})
 	}
 }

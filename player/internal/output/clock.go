@@ -4,8 +4,7 @@ import (
 	"encoding/binary"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/stdmsg"
-	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/stage"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -56,7 +55,7 @@ func (o *Output) AdvertiseClock(g stage.Graph, flood bool) error {
 	} else {
 		c.own = true
 		if c.topic, err = g.Advertise(tcpros.AdvertiseOptions{
-			Topic: ClockTopic, Type: framing.ClockType, MD5Sum: framing.ClockMD5, MessageDefinition: stdmsg.ClockDefinition, QueueFrames: clockQueue,
+			Topic: ClockTopic, Type: stdmsg.ClockType, MD5Sum: stdmsg.ClockMD5, MessageDefinition: stdmsg.ClockDefinition, QueueFrames: clockQueue,
 		}, nil); err != nil {
 			return err
 		}
@@ -97,7 +96,7 @@ func (o *Output) publishClock(now time.Duration) {
 type clockFrames struct{ block []byte }
 
 const (
-	clockFrameBytes = framing.Length + framing.ClockBytes
+	clockFrameBytes = stdmsg.FramePrefix + stdmsg.ClockBytes
 	clockBlockBytes = 256 * clockFrameBytes
 )
 
@@ -108,7 +107,7 @@ func (f *clockFrames) frame(t rosbag.Time) []byte {
 	}
 	frame := f.block[:clockFrameBytes:clockFrameBytes]
 	f.block = f.block[clockFrameBytes:]
-	binary.LittleEndian.PutUint32(frame, framing.ClockBytes)
-	framing.SetStamp(frame, framing.Length, t)
+	binary.LittleEndian.PutUint32(frame, stdmsg.ClockBytes)
+	stdmsg.SetStamp(frame, stdmsg.FramePrefix, t)
 	return frame
 }

@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -145,7 +145,7 @@ func (o *Output) send(s *outlet, m *Message) {
 	}
 	o.messages++
 	s.topic.messages++
-	s.topic.bytes += uint64(len(frame) - framing.Length)
+	s.topic.bytes += uint64(len(frame) - stdmsg.FramePrefix)
 }
 
 // PublishState publishes the state before the window, once at the start.

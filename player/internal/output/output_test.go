@@ -7,7 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/stage"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
@@ -49,7 +49,7 @@ func TestClockTopicOfBag(t *testing.T) {
 	t.Parallel()
 	for name, topics := range map[string][]testplay.Conn{
 		"without": {{Topic: "/a"}},
-		"with":    {{Topic: "/a"}, {Topic: "/clock", Type: framing.ClockType, MD5Sum: framing.ClockMD5}},
+		"with":    {{Topic: "/a"}, {Topic: "/clock", Type: stdmsg.ClockType, MD5Sum: stdmsg.ClockMD5}},
 	} {
 		g := &namesGraph{}
 		out := advertised(t, g, topics...)

@@ -8,7 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
-	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -64,15 +64,15 @@ func (s *stamper) stamp(t *Topic, m *Message) []byte {
 		return m.Frame
 	}
 	var err error
-	if s.offsets, err = t.Stamps.AppendOffsets(s.offsets[:0], m.Frame[framing.Length:]); err != nil {
+	if s.offsets, err = t.Stamps.AppendOffsets(s.offsets[:0], m.Frame[stdmsg.FramePrefix:]); err != nil {
 		if t.unstamped++; t.unstamped == 1 {
 			s.log.Warn("a message does not fit its definition: it is published with the stamps that were recorded", loglimit.Each(),
 				zap.String("topic", t.Name), zap.Stringer("recorded", m.Recorded), zap.Error(err))
 		}
 		return m.Frame
 	}
-	payload := m.Frame[framing.Length:]
-	s.offsets = slices.DeleteFunc(s.offsets, func(i int) bool { return framing.StampAt(payload, i).IsZero() })
+	payload := m.Frame[stdmsg.FramePrefix:]
+	s.offsets = slices.DeleteFunc(s.offsets, func(i int) bool { return stdmsg.StampAt(payload, i).IsZero() })
 	if len(s.offsets) == 0 {
 		return m.Frame
 	}
@@ -80,7 +80,7 @@ func (s *stamper) stamp(t *Topic, m *Message) []byte {
 	if !m.Private {
 		frame = slices.Clone(frame)
 	}
-	s.set(frame[framing.Length:], m)
+	s.set(frame[stdmsg.FramePrefix:], m)
 	return frame
 }
 
@@ -89,14 +89,14 @@ func (s *stamper) stamp(t *Topic, m *Message) []byte {
 func (s *stamper) set(payload []byte, m *Message) {
 	behind := time.Duration(math.MaxInt64) // time of receipt less the stamp that is nearest to it
 	for _, i := range s.offsets {
-		if d := m.Recorded.Sub(framing.StampAt(payload, i)); d.Abs() < behind.Abs() {
+		if d := m.Recorded.Sub(stdmsg.StampAt(payload, i)); d.Abs() < behind.Abs() {
 			behind = d
 		}
 	}
 	zero, skew := s.clock(), s.skews.of(behind)
 	for _, i := range s.offsets {
-		pos := s.position(framing.StampAt(payload, i)) + skew
-		framing.SetStamp(payload, i, sinceEpoch(zero+m.At.Due+s.head.PlayTime(m.At.Pos, pos)))
+		pos := s.position(stdmsg.StampAt(payload, i)) + skew
+		stdmsg.SetStamp(payload, i, sinceEpoch(zero+m.At.Due+s.head.PlayTime(m.At.Pos, pos)))
 	}
 }
 

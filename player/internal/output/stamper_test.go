@@ -9,8 +9,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/internal/follow"
-	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
@@ -108,11 +108,11 @@ func FuzzStamp(f *testing.F) {
 			}
 		}
 		for _, i := range offsets {
-			was, is := framing.StampAt(payload, i), framing.StampAt(got[framing.Length:], i)
+			was, is := stdmsg.StampAt(payload, i), stdmsg.StampAt(got[stdmsg.FramePrefix:], i)
 			if was.IsZero() != is.IsZero() {
 				t.Fatalf("%v became %v", was, is)
 			}
-			framing.SetStamp(got[framing.Length:], i, was)
+			stdmsg.SetStamp(got[stdmsg.FramePrefix:], i, was)
 		}
 		if !bytes.Equal(got, before) {
 			t.Fatalf("more than stamps has changed: %x became %x", before, got)

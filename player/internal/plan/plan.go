@@ -19,7 +19,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
-	"github.com/gorosbag/gorosbag/internal/msgheader"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -261,7 +261,7 @@ func (p *Plan) route(b *Bag, c *rosbag.Connection, resolve func(string) (string,
 	// A client that sends no definition may share the topic with one that does.
 	if t.Definition == "" {
 		t.Definition = c.Header.MessageDefinition()
-		_, t.StartsWithHeader = msgheader.First(t.Definition)
+		_, t.StartsWithHeader = stdmsg.FirstField(t.Definition)
 	}
 	t.Latching = t.Latching || c.Header.Latching()
 	r.Topic, r.Publisher = t, p.publisher(t, c)

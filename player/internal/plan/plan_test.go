@@ -14,8 +14,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/control"
-	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -463,7 +463,7 @@ func TestStampsOfTopics(t *testing.T) {
 		"none":                   {&Topic{Type: testplay.StringType, MD5Sum: testplay.StringMD5, Definition: testplay.StringDefinition}, false, ""},
 		"empty":                  {&Topic{Type: "std_msgs/Empty", MD5Sum: rosmsg.EmptyMD5Sum}, false, ""},
 		"tf by its md5sum":       {&Topic{Type: "tf/tfMessage", MD5Sum: testplay.TFMD5}, true, ""},
-		"clock by its md5sum":    {&Topic{Type: "rosgraph_msgs/Clock", MD5Sum: framing.ClockMD5}, true, ""},
+		"clock by its md5sum":    {&Topic{Type: "rosgraph_msgs/Clock", MD5Sum: stdmsg.ClockMD5}, true, ""},
 		"no definition":          {&Topic{Type: "a/Stamped", MD5Sum: stamped.MD5Sum()}, false, "no message definition of a/Stamped"},
 		"of another type":        {&Topic{Type: "a/Stamped", MD5Sum: testplay.TFMD5, Definition: "Header header" + testplay.HeaderBlock}, false, "has md5sum " + stamped.MD5Sum()},
 		"that cannot be read":    {&Topic{Type: "a/Stamped", MD5Sum: testplay.TFMD5, Definition: "Heder header"}, false, `no definition of "a/Heder"`},

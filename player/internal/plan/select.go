@@ -8,8 +8,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
-	"github.com/gorosbag/gorosbag/internal/nearest"
-	"github.com/gorosbag/gorosbag/internal/topicmatch"
+	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -143,7 +143,7 @@ func (s *selection) nothing(recorded []string) error {
 // nearTopics returns the recorded topics that are similar to any of names.
 func nearTopics(names, recorded []string) (near []string) {
 	for _, name := range names {
-		for _, topic := range nearest.Topics(name, recorded) {
+		for _, topic := range wording.NearestTopics(name, recorded) {
 			if !slices.Contains(near, topic) {
 				near = append(near, topic)
 			}

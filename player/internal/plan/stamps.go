@@ -7,8 +7,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
-	"github.com/gorosbag/gorosbag/internal/msgtypes"
-	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/rosmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -37,7 +37,7 @@ func KnownDefinition(md5 string) string { return knownDefinitions[md5] }
 // knownDefinitions are the definitions of types whose stamps are set even if a bag has no definition,
 // by md5sum.
 var knownDefinitions = map[string]string{ //nolint:gochecknoglobals // a constant, but for the language
-	framing.ClockMD5: "time clock",
+	stdmsg.ClockMD5: "time clock",
 	"94810edda583a504dfda3829e70d7eec": strings.ReplaceAll( // tf2_msgs/TFMessage and tf/tfMessage
 		"geometry_msgs/TransformStamped[] transforms\n"+
 			"=MSG: geometry_msgs/TransformStamped\nHeader header\nstring child_frame_id\nTransform transform\n"+

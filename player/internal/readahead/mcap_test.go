@@ -3,6 +3,7 @@ package readahead
 import (
 	"bytes"
 	"io"
+	"strconv"
 	"testing"
 	"time"
 
@@ -10,10 +11,11 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/internal/ros2/mcapwriter"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // asMCAP makes an MCAP file of a bag.
@@ -24,11 +26,30 @@ func asMCAP(t *testing.T, b []byte) []byte {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	sink, err := rebag.NewMCAP(struct{ io.Writer }{&out}, "lz4", 1, 0)
+	w, err := mcapwriter.New(struct{ io.Writer }{&out}, mcapwriter.Options{Profile: "ros1", Compression: "lz4", ChunkBytes: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rebag.Copy([]rebag.Input{{Source: r}}, rebag.Options{}, sink); err != nil {
+	channels := make(map[*rosbag.Connection]uint16)
+	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if channels[m.Conn] == 0 {
+			schema, err := w.AddSchema(m.Conn.Header.Type(), "ros1msg", []byte(m.Conn.Header.MessageDefinition()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			metadata := map[string]string{"callerid": m.Conn.Header.CallerID(), "md5sum": m.Conn.Header.MD5Sum(), "latching": strconv.FormatBool(m.Conn.Header.Latching())}
+			if channels[m.Conn], err = w.AddChannel(schema, m.Conn.Topic, "ros1", metadata); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Write(channels[m.Conn], 0, uint64(m.Time.Sec)*1e9+uint64(m.Time.Nsec), m.Data()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

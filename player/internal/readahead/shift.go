@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -17,17 +17,17 @@ type stampShifter struct {
 // shift returns a copy of a frame with its stamps shifted, or the frame itself if it has no
 // stamps or does not fit its definition. A stamp of zero means none and stays zero.
 func (s *stampShifter) shift(h *rosmsg.HeaderStamps, frame []byte, by time.Duration) []byte {
-	if h == nil || by == 0 || len(frame) < framing.Length {
+	if h == nil || by == 0 || len(frame) < stdmsg.FramePrefix {
 		return frame
 	}
-	s.offsets, _ = h.AppendOffsets(s.offsets[:0], frame[framing.Length:]) // none after an error
+	s.offsets, _ = h.AppendOffsets(s.offsets[:0], frame[stdmsg.FramePrefix:]) // none after an error
 	if len(s.offsets) == 0 {
 		return frame
 	}
 	frame = slices.Clone(frame)
 	for _, at := range s.offsets {
-		if t := framing.StampAt(frame[framing.Length:], at); !t.IsZero() {
-			framing.SetStamp(frame[framing.Length:], at, t.Add(by))
+		if t := stdmsg.StampAt(frame[stdmsg.FramePrefix:], at); !t.IsZero() {
+			stdmsg.SetStamp(frame[stdmsg.FramePrefix:], at, t.Add(by))
 		}
 	}
 	return frame

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
@@ -19,7 +19,7 @@ import (
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	var bags []*source.Recording
-	for _, marks := range [][]bagnote.Mark{
+	for _, marks := range [][]note.Mark{
 		{{Time: rosbag.Time{Sec: 10}, Text: "a"}, {Time: rosbag.Time{Sec: 30}, Text: "c"}}, nil, {{Time: rosbag.Time{Sec: 20}, Text: "b"}},
 	} {
 		var b bytes.Buffer
@@ -27,12 +27,12 @@ func TestMarks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := w.AddConnection(bagnote.MarksTopic, rosbag.Header{{Key: "type", Value: bagnote.Type}, {Key: "md5sum", Value: bagnote.MD5Sum}})
+		c, err := w.AddConnection(note.MarksTopic, rosbag.Header{{Key: "type", Value: note.Type}, {Key: "md5sum", Value: note.MD5Sum}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range marks {
-			if err := w.Write(c, m.Time, bagnote.Encode(m.Text)); err != nil {
+			if err := w.Write(c, m.Time, note.Encode(m.Text)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -42,7 +42,7 @@ func TestMarks(t *testing.T) {
 		bag := testplay.Open(t, "x.bag", bytes.NewReader(b.Bytes()), int64(b.Len()), bagfmt.ReaderOptions{})
 		bags = append(bags, bag)
 	}
-	want := []bagnote.Mark{{Time: rosbag.Time{Sec: 10}, Text: "a"}, {Time: rosbag.Time{Sec: 20}, Text: "b"}, {Time: rosbag.Time{Sec: 30}, Text: "c"}}
+	want := []note.Mark{{Time: rosbag.Time{Sec: 10}, Text: "a"}, {Time: rosbag.Time{Sec: 20}, Text: "b"}, {Time: rosbag.Time{Sec: 30}, Text: "c"}}
 	if d := cmp.Diff(want, source.Marks(bags)); d != "" {
 		t.Error(d)
 	}

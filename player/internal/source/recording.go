@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -17,7 +17,7 @@ import (
 type Recording struct {
 	name   string
 	source rosbag.Indexed
-	marks  []bagnote.Mark
+	marks  []note.Mark
 }
 
 // OpenError says which bag could not be opened.
@@ -54,7 +54,7 @@ func NewCache() *bagfmt.Cache { return bagfmt.NewCache(cacheChunkBytes, cacheFra
 // New makes a Recording of s, which errors and log lines call name. The caller keeps s usable until Run has
 // returned. New reads the marks of the recording, and gives up when ctx ends.
 func New(ctx context.Context, name string, s rosbag.Indexed) (*Recording, error) {
-	marks, _, err := bagnote.ReadMarks(s, func(error) error { return ctx.Err() }) // without damaged ones: play reports these
+	marks, _, err := note.ReadMarks(s, func(error) error { return ctx.Err() }) // without damaged ones: play reports these
 	if err != nil {
 		return nil, &OpenError{Bag: name, Err: err}
 	}

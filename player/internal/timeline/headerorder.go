@@ -6,7 +6,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
-	"github.com/gorosbag/gorosbag/internal/msgheader"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -104,7 +104,7 @@ func (o *Order) sortTime(m *rosbag.Message, r *plan.Route) rosbag.Time {
 	if !r.Topic.StartsWithHeader {
 		return m.Time
 	}
-	sec, nsec, ok := msgheader.Stamp(m.Data())
+	sec, nsec, ok := stdmsg.HeaderStamp(m.Data())
 	t := rosbag.Time{Sec: sec, Nsec: nsec}
 	if !ok || t.IsZero() {
 		return m.Time

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/live"
-	"github.com/gorosbag/gorosbag/player/internal/framing"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -136,7 +136,7 @@ func (v *Viewing) read(ctx context.Context, at rosbag.Time, want func(*plan.Rout
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, l := range state.Sorted() {
-		frames = append(frames, live.Frame{Channel: v.feeds[l.Route.Topic.Number].Channel().ID, Time: l.Recorded, Payload: l.Frame[framing.Length:]})
+		frames = append(frames, live.Frame{Channel: v.feeds[l.Route.Topic.Number].Channel().ID, Time: l.Recorded, Payload: l.Frame[stdmsg.FramePrefix:]})
 	}
 	return frames
 }

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/control"
-	"github.com/gorosbag/gorosbag/player/internal/framing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -110,7 +110,7 @@ func (v *Viewing) Show(t *plan.Topic, recorded rosbag.Time, frame []byte) {
 	if !f.Wanted() {
 		return
 	}
-	payload := slices.Clone(frame[framing.Length:])
+	payload := slices.Clone(frame[stdmsg.FramePrefix:])
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	f.shown = v.jumps + 1

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/topicmatch"
+	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
 )
 
 // Limit says how much of some topics is recorded. Zero values mean no limit. Of several limits that match one topic,

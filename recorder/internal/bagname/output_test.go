@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/naming"
+	"github.com/gorosbag/gorosbag/internal/files"
 )
 
 func TestOutputPath(t *testing.T) {
@@ -31,7 +31,7 @@ func TestOutputPath(t *testing.T) {
 		{Output{Name: "x.bag"}, 7, "x_7.bag"},
 		{Output{Template: "dir/log_%Y%m%d_%H%M%S_{split}.bag"}, 4, "dir/log_20261121_010203_4.bag"},
 		{Output{Template: "{time}%%-%j"}, -1, "2026-11-21-01-02-03%-325.bag"},
-		{Output{Template: "a{host}b"}, 0, "a" + naming.Host() + "b.bag"},
+		{Output{Template: "a{host}b"}, 0, "a" + files.Host() + "b.bag"},
 	}
 	for _, tc := range tests {
 		if got := tc.out.Target(now, tc.number); got != tc.want {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/naming"
+	"github.com/gorosbag/gorosbag/internal/files"
 )
 
 // dateLayout is the date in stock's names.
@@ -28,16 +28,16 @@ func (o Output) Check() error {
 func (o Output) expand(now time.Time, number int) (string, error) {
 	dir, name := filepath.Split(o.Template)
 	out := []byte(dir)
-	braces := map[string]string{"time": now.Format(dateLayout), "split": strconv.Itoa(number), "host": naming.Host()}
+	braces := map[string]string{"time": now.Format(dateLayout), "split": strconv.Itoa(number), "host": files.Host()}
 	for i := 0; i < len(name); i++ {
 		switch rest := name[i:]; rest[0] {
 		case '%':
 			text, known := "", false
 			if len(rest) > 1 {
-				text, known = naming.Letter(rest[1], now)
+				text, known = files.Letter(rest[1], now)
 			}
 			if !known {
-				return "", fmt.Errorf("unknown conversion %q: want one of %s, or %%%% for a percent sign", rest[:min(2, len(rest))], naming.Letters())
+				return "", fmt.Errorf("unknown conversion %q: want one of %s, or %%%% for a percent sign", rest[:min(2, len(rest))], files.Letters())
 			}
 			out = append(out, text...)
 			i++

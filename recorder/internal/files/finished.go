@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
@@ -103,7 +103,7 @@ func (l *FinishedBags) Err() error {
 	defer l.mu.Unlock()
 	err := errors.Join(l.faults...)
 	if l.more > 0 {
-		err = errors.Join(err, fmt.Errorf("and %s of files", plural.Of(l.more, "more fault")))
+		err = errors.Join(err, fmt.Errorf("and %s of files", wording.Plural(l.more, "more fault")))
 	}
 	return err
 }

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
-	"github.com/gorosbag/gorosbag/internal/nearest"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -69,7 +69,7 @@ func (s *suggestions) look(topics []tcpros.TopicInfo) {
 		if slices.Contains(listed, topic) {
 			return true
 		}
-		near := nearest.Topics(topic, others)
+		near := wording.NearestTopics(topic, others)
 		if len(near) > 0 {
 			s.Log.Warn("nobody publishes this topic; did you mean another?", loglimit.Each(), zap.String("topic", topic), zap.Strings("nearest", near))
 		}
@@ -82,7 +82,7 @@ func (s *suggestions) look(topics []tcpros.TopicInfo) {
 	}
 	slices.Sort(types)
 	for _, p := range s.patterns {
-		near := nearest.Topics(wildcards.ReplaceAllString(p, ""), slices.Concat(others, slices.Compact(types)))
+		near := wording.NearestTopics(wildcards.ReplaceAllString(p, ""), slices.Concat(others, slices.Compact(types)))
 		if len(near) > 0 {
 			s.Log.Warn("this pattern selects no topic yet; did you mean another?", loglimit.Each(), zap.String("pattern", p), zap.Strings("nearest", near))
 		} else {

@@ -5,9 +5,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/command"
-	"github.com/gorosbag/gorosbag/recorder/internal/filling"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -57,7 +56,7 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, first rosbag
 		case in.mode.State != control.StateRecording: // paused or stopped while this link waited for room
 			c.NoteUnrecorded(count)
 			return
-		case !in.pool.Admits(&c.Topic.Memory, in.pool.Weight(len(run)+count*filling.RecordOverhead+c.NewRecord(in.rotation.Part())), true):
+		case !in.pool.Admits(&c.Topic.Memory, in.pool.Weight(len(run)+count*RecordOverhead+c.NewRecord(in.rotation.Part())), true):
 			c.Topic.Drop(control.DropBufferFull, uint64(count))
 			return
 		case in.filling.Open == nil && !in.waitForChunk(c.Topic):
@@ -70,7 +69,7 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, first rosbag
 		wanted := int(c.Topic.Wanted(uint64(count)))
 		n, size := in.filling.Fit(run, wanted, wanted == count)
 		in.filling.Append(c.Conn, first, run[:size], n, received)
-		in.filling.Open.Add(&c.Topic.Memory, in.pool.Weight(size+n*filling.RecordOverhead))
+		in.filling.Open.Add(&c.Topic.Memory, in.pool.Weight(size+n*RecordOverhead))
 		c.NoteRecord(in.rotation.Part())
 		in.countRecorded(c.Topic, uint64(n), uint64(size-4*n))
 		if c.Latching {
@@ -101,7 +100,7 @@ func (in *Intake) submit(c *memory.Chunk) {
 	c.Part, c.Cost = in.rotation.Part(), rotation.ChunkCost(&c.Builder)
 	in.rotation.Queue(c.Cost)
 	in.cfg.Encoder.Put(c)
-	in.queue.Put(command.Item{Chunk: c})
+	in.queue.Put(queue.Item{Chunk: c})
 }
 
 // countRecorded counts messages of t that were put into a chunk.

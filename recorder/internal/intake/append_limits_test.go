@@ -6,7 +6,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/filling"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -16,7 +15,7 @@ func smallRun() []byte {
 	return append(append(testlink.Frame(1, 0, 96), testlink.Frame(1, 1, 96)...), testlink.Frame(1, 2, 96)...)
 }
 
-const runBytes = 3 * (100 + filling.RecordOverhead)
+const runBytes = 3 * (100 + RecordOverhead)
 
 // TestWhatARunTakes: a run of messages is admitted with its records, and with that of its
 // connection if the file does not have it yet, and to the last byte.

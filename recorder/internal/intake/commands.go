@@ -5,7 +5,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/command"
+	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 )
 
 // Commands is the door for the commands of users.
@@ -70,12 +70,12 @@ func (d Commands) Resume(now time.Time) error {
 func (in *Intake) repeatMissed(now time.Time) {
 	if repeat := in.fileStart(now, true); len(repeat.Latched) > 0 {
 		in.sealOpen() // its messages were recorded before the pause
-		in.enqueue(&command.Command{Kind: command.Repeat, Start: repeat})
+		in.enqueue(&queue.Command{Kind: queue.Repeat, Start: repeat})
 	}
 }
 
 // RequestSplit begins the next file now, whether the recording is paused or not. A stopped recording has no file.
-func (d Commands) RequestSplit(now time.Time) (*command.Command, error) {
+func (d Commands) RequestSplit(now time.Time) (*queue.Command, error) {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -90,7 +90,7 @@ func (d Commands) RequestSplit(now time.Time) (*command.Command, error) {
 
 // RequestStop ends the file after the messages that were received until now. The command is nil if there is no
 // file, and no start under way.
-func (d Commands) RequestStop() (*command.Command, error) {
+func (d Commands) RequestStop() (*queue.Command, error) {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -104,13 +104,13 @@ func (d Commands) RequestStop() (*command.Command, error) {
 	in.mode.Starting = nil
 	in.mode.Begun = time.Time{}
 	in.enter(control.StateStopped)
-	in.enqueue(&command.Command{Kind: command.Report})
-	return in.enqueue(&command.Command{Kind: command.Close}), nil
+	in.enqueue(&queue.Command{Kind: queue.Report})
+	return in.enqueue(&queue.Command{Kind: queue.Close}), nil
 }
 
 // RequestStart opens the next file and records from then on. The command is nil if there is a
 // file already; two starts at the same time get the same command.
-func (d Commands) RequestStart() (*command.Command, error) {
+func (d Commands) RequestStart() (*queue.Command, error) {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -126,13 +126,13 @@ func (d Commands) RequestStart() (*command.Command, error) {
 		in.repeatMissed(now)
 		return nil, nil
 	case in.mode.Starting == nil:
-		in.mode.Starting = in.enqueue(&command.Command{Kind: command.Open})
+		in.mode.Starting = in.enqueue(&queue.Command{Kind: queue.Open})
 	}
 	return in.mode.Starting, nil
 }
 
 // RequestPin queues a command that protects the files that were written to at since or later.
-func (d Commands) RequestPin(since time.Time) (*command.Command, error) {
+func (d Commands) RequestPin(since time.Time) (*queue.Command, error) {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -140,5 +140,5 @@ func (d Commands) RequestPin(since time.Time) (*command.Command, error) {
 		return nil, control.ErrNotRecording
 	}
 	in.sealOpen()
-	return in.enqueue(&command.Command{Kind: command.Pin, Since: since}), nil
+	return in.enqueue(&queue.Command{Kind: queue.Pin, Since: since}), nil
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -19,7 +19,7 @@ type Files struct{ door }
 func (in *Intake) Files() Files { return Files{door{in}} }
 
 // Next waits for the next chunk or command. ok is false when the intake is closed and the queue is empty.
-func (d Files) Next() (item command.Item, ok bool) { return d.in.queue.Take() }
+func (d Files) Next() (item queue.Item, ok bool) { return d.in.queue.Take() }
 
 // ClaimLatched implements latch.Claims.
 func (d Files) ClaimLatched(unpacked int64) (claimed int64, ok bool) {
@@ -64,7 +64,7 @@ func (d Files) Written(c *memory.Chunk, bytes int64, part int) {
 
 // Failover makes all messages from now on go into another file, which the sink has opened after a fault. It
 // returns how the file begins.
-func (d Files) Failover(now time.Time) *command.FileStart {
+func (d Files) Failover(now time.Time) *queue.FileStart {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -73,7 +73,7 @@ func (d Files) Failover(now time.Time) *command.FileStart {
 }
 
 // FileOpened begins to record into the file that command c has opened, and returns how the file begins.
-func (d Files) FileOpened(c *command.Command, now time.Time) *command.FileStart {
+func (d Files) FileOpened(c *queue.Command, now time.Time) *queue.FileStart {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -87,7 +87,7 @@ func (d Files) FileOpened(c *command.Command, now time.Time) *command.FileStart 
 }
 
 // NotOpened notes that command c could not open a file.
-func (d Files) NotOpened(c *command.Command) {
+func (d Files) NotOpened(c *queue.Command) {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
 	if d.in.mode.Starting == c {

@@ -13,12 +13,9 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
-	"github.com/gorosbag/gorosbag/recorder/internal/filling"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
-	"github.com/gorosbag/gorosbag/recorder/internal/mode"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
@@ -31,7 +28,7 @@ import (
 // mu guards the fields from room to closedParts. It is held while one run is copied, never during I/O or compression.
 type Intake struct {
 	cfg   Config
-	queue *queue.FIFO[command.Item] // to the sink, in file order
+	queue *queue.FIFO[queue.Item] // to the sink, in file order
 
 	mu       sync.Mutex
 	room     sync.Cond // wakes links that wait for room: memory was freed, or they need not wait any more
@@ -40,8 +37,8 @@ type Intake struct {
 	ring     *ring.Ring // nil without snapshots
 	rotation rotation.Rotation
 	accounts account.Accounts
-	filling  filling.Filling
-	mode     mode.Mode
+	filling  Filling
+	mode     Mode
 	newsAt   time.Time           // when Tick last looked for news of topics and publishers
 	reported *account.Connection // connection of the account of losses; nil until that is written
 
@@ -73,11 +70,11 @@ type Config struct {
 func New(o Config) *Intake {
 	in := &Intake{
 		cfg:      o,
-		queue:    queue.New[command.Item](),
+		queue:    queue.New[queue.Item](),
 		accounts: account.New(o.Limits),
 		rotation: rotation.New(o.Rotation, o.Sim.Steady(o.Begun), o.Sim.GoneBack()),
-		filling:  filling.New(),
-		mode:     mode.Mode{State: o.Begin},
+		filling:  newFilling(),
+		mode:     Mode{State: o.Begin},
 		limited:  make(chan struct{}, 1),
 		filled:   make(chan struct{}, 1),
 		gaps:     make(chan struct{}, 1),

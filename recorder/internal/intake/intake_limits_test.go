@@ -5,7 +5,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/filling"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -14,7 +13,7 @@ import (
 // and one at least; a topic with a limit no more than are left of it.
 func TestHowManyMessagesFit(t *testing.T) {
 	t.Parallel()
-	const record = 4 + 58 + filling.RecordOverhead // of a message
+	const record = 4 + 58 + RecordOverhead // of a message
 	var run []byte
 	for n := range uint32(10) {
 		run = append(run, testlink.Frame(1, n, 58)...)

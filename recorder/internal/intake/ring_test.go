@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -65,7 +65,7 @@ func takeRing(t *testing.T, in *Intake, sn *ring.Snapshot) []*latch.Chunk {
 	t.Helper()
 	for {
 		next, _ := in.Files().Next()
-		if c := next.Command; c != nil && c.Kind == command.Snapshot {
+		if c := next.Command; c != nil && c.Kind == queue.Snapshot {
 			return in.Snapshots().TakeRing(sn)
 		}
 		execute(in, next)

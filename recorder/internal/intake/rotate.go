@@ -3,7 +3,7 @@ package intake
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/command"
+	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -46,8 +46,8 @@ func (in *Intake) nextFile(now time.Time) {
 
 // fileStart returns how a file that begins now begins: with the latched messages of all publishers. If resumed is set,
 // no file begins, but a pause has ended, and only messages that came in the pause are repeated. mu is held.
-func (in *Intake) fileStart(now time.Time, resumed bool) *command.FileStart {
-	o := &command.FileStart{
+func (in *Intake) fileStart(now time.Time, resumed bool) *queue.FileStart {
+	o := &queue.FileStart{
 		At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.rotation.Part(), Resumed: resumed,
 		Latched: in.latched.AtFile(in.accounts.Sources(), resumed),
 	}
@@ -65,14 +65,14 @@ func (in *Intake) fileStart(now time.Time, resumed bool) *command.FileStart {
 
 // rotate makes all messages from now on go into the next file, which the sink opens after it has written the chunks
 // in the queue. mu is held.
-func (in *Intake) rotate(now time.Time) *command.Command {
+func (in *Intake) rotate(now time.Time) *queue.Command {
 	in.sealOpen()
-	return in.enqueue(&command.Command{Kind: command.Rotate, Start: in.beginFile(now, in.rotation.Advance)})
+	return in.enqueue(&queue.Command{Kind: queue.Rotate, Start: in.beginFile(now, in.rotation.Advance)})
 }
 
 // beginFile makes all messages from now on go into another file, and returns how the file begins. advance is the function
 // of the rotation that begins the file. mu is held.
-func (in *Intake) beginFile(now time.Time, advance func(now time.Time)) *command.FileStart {
+func (in *Intake) beginFile(now time.Time, advance func(now time.Time)) *queue.FileStart {
 	now = in.filling.Later(now)
 	advance(in.rotationTime(now))
 	in.filling.BeginFile(in.sealLimit())
@@ -80,8 +80,8 @@ func (in *Intake) beginFile(now time.Time, advance func(now time.Time)) *command
 }
 
 // enqueue queues a command behind the chunks that were submitted. mu is held.
-func (in *Intake) enqueue(c *command.Command) *command.Command {
+func (in *Intake) enqueue(c *queue.Command) *queue.Command {
 	c.Done = make(chan struct{})
-	in.queue.Put(command.Item{Command: c})
+	in.queue.Put(queue.Item{Command: c})
 	return c
 }

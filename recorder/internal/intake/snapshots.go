@@ -5,9 +5,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -151,7 +151,7 @@ func (d Snapshots) BeginSnapshot(sn *ring.Snapshot) bool {
 	in.sealOpen()
 	sn.State = latch.AtTrigger(in.accounts.Sources())
 	in.ring.Begin(sn)
-	in.enqueue(&command.Command{Kind: command.Snapshot, Snapshot: sn})
+	in.enqueue(&queue.Command{Kind: queue.Snapshot, Snapshot: sn})
 	if in.ring.PostRoll == 0 {
 		in.endSnapshot()
 		return true
@@ -195,6 +195,6 @@ func (d Snapshots) SnapshotClosed() {
 func (in *Intake) endSnapshot() {
 	if sn := in.ring.End(); sn != nil {
 		in.sealOpen()
-		in.enqueue(&command.Command{Kind: command.EndSnapshot, Snapshot: sn})
+		in.enqueue(&queue.Command{Kind: queue.EndSnapshot, Snapshot: sn})
 	}
 }

@@ -4,8 +4,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/command"
-	"github.com/gorosbag/gorosbag/recorder/internal/news"
+	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 )
 
 // Tick seals an old chunk, begins the next file and ends a post-roll if that is due, and logs news.
@@ -17,7 +16,7 @@ func (in *Intake) Tick(now time.Time) {
 		in.sealOpen()
 	}
 	in.pool.Turns.Expire(now)
-	found := news.News{Ring: in.ring.TakeShortage(now), Latched: in.latched.TakeShortage()}
+	found := News{Ring: in.ring.TakeShortage(now), Latched: in.latched.TakeShortage()}
 	if in.pool.Blocks {
 		found.Waits = in.accounts.WaitNews(now)
 	}
@@ -37,8 +36,8 @@ func (in *Intake) Close() {
 	in.sealOpen()
 	in.endSnapshot()
 	in.mode.Ended = true
-	in.enqueue(&command.Command{Kind: command.Report})
-	last := news.News{Latched: in.latched.TakeShortage()}
+	in.enqueue(&queue.Command{Kind: queue.Report})
+	last := News{Latched: in.latched.TakeShortage()}
 	in.mu.Unlock()
 	in.room.Broadcast()
 	last.Log(in.cfg.Log)

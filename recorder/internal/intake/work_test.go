@@ -7,9 +7,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -41,7 +41,7 @@ func recording(t *testing.T, o memory.Options, keep *ring.Options) *Intake {
 }
 
 // execute does what a sink does with the next chunk or command, without files.
-func execute(in *Intake, next command.Item) {
+func execute(in *Intake, next queue.Item) {
 	if c := next.Command; c != nil {
 		if c.Start != nil {
 			in.Files().ReleaseLatched(c.Start.Latched)
@@ -66,7 +66,7 @@ func executeQueued(t *testing.T, in *Intake) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for next := (command.Item{}); next.Command != last; {
+	for next := (queue.Item{}); next.Command != last; {
 		next, _ = in.Files().Next()
 		execute(in, next)
 	}

@@ -6,7 +6,7 @@ package loss
 import (
 	"encoding/binary"
 
-	"github.com/gorosbag/gorosbag/internal/msgheader"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 )
 
 // Publishers number the messages of a topic in header.seq, before their queue for
@@ -115,6 +115,6 @@ func (w *Sequence) reopened() {
 // std_msgs/Header called header, whose first field is seq. It is how roscpp and rospy
 // decide which messages they number.
 func Numbered(definition string) bool {
-	name, ok := msgheader.First(definition)
+	name, ok := stdmsg.FirstField(definition)
 	return ok && name == "header"
 }

@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -14,9 +14,9 @@ import (
 
 // Notes records notes, if there are any, as one latched message with which each file begins. Notes is called before
 // links to publishers open.
-func (w *Writer) Notes(notes []bagnote.Note) {
+func (w *Writer) Notes(notes []note.Note) {
 	if len(notes) > 0 {
-		tcpros.Deliver(w.links.OpenLatched(bagnote.NotesTopic, text, true), TextFrame([]byte(bagnote.Text(notes))), time.Now())
+		tcpros.Deliver(w.links.OpenLatched(note.NotesTopic, text, true), TextFrame([]byte(note.Text(notes))), time.Now())
 	}
 }
 
@@ -35,12 +35,12 @@ func (w *Writer) mark(line string, at time.Time) (control.Mark, error) {
 	if line == "" {
 		line = fmt.Sprintf("mark %d", w.marks+1)
 	}
-	line, err := bagnote.CheckMark(line)
+	line, err := note.CheckMark(line)
 	if err != nil {
 		return control.Mark{}, err
 	}
 	if w.markLink == nil {
-		if w.markLink, err = w.links.OpenMarks(bagnote.MarksTopic, text); err != nil {
+		if w.markLink, err = w.links.OpenMarks(note.MarksTopic, text); err != nil {
 			return control.Mark{}, err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
 
@@ -30,7 +30,7 @@ type Writer struct {
 func New(links intake.Links, log *zap.Logger) *Writer { return &Writer{links: links, log: log} }
 
 // text is std_msgs/String, the type of all messages but the account of losses.
-var text = intake.OwnType{Name: bagnote.Type, MD5Sum: bagnote.MD5Sum, Definition: bagnote.Definition}
+var text = intake.OwnType{Name: note.Type, MD5Sum: note.MD5Sum, Definition: note.Definition}
 
 // TextFrame returns a frame of a std_msgs/String.
 func TextFrame(s []byte) []byte {

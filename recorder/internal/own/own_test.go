@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
@@ -63,7 +63,7 @@ func (r recording) recorded(t *testing.T) (texts map[string][]string, latched []
 			if m.Conn.Header.Latching() {
 				latched = append(latched, m.Conn.Topic)
 			}
-			if m.Conn.Header.Type() != bagnote.Type {
+			if m.Conn.Header.Type() != note.Type {
 				t.Errorf("%s has messages of type %s", m.Conn.Topic, m.Conn.Header.Type())
 			}
 		}
@@ -74,11 +74,11 @@ func (r recording) recorded(t *testing.T) (texts map[string][]string, latched []
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		notes []bagnote.Note
+		notes []note.Note
 		want  map[string][]string
 	}{
 		"none": {nil, map[string][]string{}},
-		"two":  {[]bagnote.Note{{Key: "robot", Value: "r1"}, {Key: "site", Value: "hall: 3"}}, map[string][]string{bagnote.NotesTopic: {"robot: r1\nsite: hall: 3\n"}}},
+		"two":  {[]note.Note{{Key: "robot", Value: "r1"}, {Key: "site", Value: "hall: 3"}}, map[string][]string{note.NotesTopic: {"robot: r1\nsite: hall: 3\n"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,7 +101,7 @@ func TestMark(t *testing.T) {
 	for _, step := range []struct {
 		text, want string
 		err        error
-	}{{" door opened ", "door opened", nil}, {"a\nb", "", bagnote.ErrMark}, {"", "mark 2", nil}} {
+	}{{" door opened ", "door opened", nil}, {"a\nb", "", note.ErrMark}, {"", "mark 2", nil}} {
 		m, err := r.Mark(step.text, time.Now())
 		if !errors.Is(err, step.err) || m.Text != step.want {
 			t.Errorf("%q: %+v, %v", step.text, m, err)
@@ -122,7 +122,7 @@ func TestMark(t *testing.T) {
 		t.Error(d)
 	}
 	texts, latched := r.recorded(t)
-	if d := cmp.Diff(map[string][]string{bagnote.MarksTopic: want}, texts); d != "" || len(latched) != 0 {
+	if d := cmp.Diff(map[string][]string{note.MarksTopic: want}, texts); d != "" || len(latched) != 0 {
 		t.Errorf("latched %v; %s", latched, d)
 	}
 }

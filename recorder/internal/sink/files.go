@@ -10,16 +10,16 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
-	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
+	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 )
 
 var errSyncFailed = errors.New("a sync has failed")
 
 // openFile opens the next file after a stop. Messages that arrive before the file is open are not recorded,
 // so that they are not lost if it cannot be opened.
-func (s *Sink) openFile(c *command.Command) error {
+func (s *Sink) openFile(c *queue.Command) error {
 	now := time.Now()
 	var out *files.Bag
 	err := control.ErrNotRecording
@@ -43,7 +43,7 @@ func (s *Sink) openFile(c *command.Command) error {
 }
 
 // closeFile hands the file to the goroutine that closes files.
-func (s *Sink) closeFile(c *command.Command) {
+func (s *Sink) closeFile(c *queue.Command) {
 	old := s.Current()
 	if old == nil { // no file could be opened after the stop before
 		return
@@ -56,7 +56,7 @@ func (s *Sink) closeFile(c *command.Command) {
 // rotateFile opens the next file, and hands the old one to the goroutine that closes files, so that the
 // queue does not wait until the old file is closed. If the next file cannot be opened, the recording goes
 // on in the old one and loses nothing.
-func (s *Sink) rotateFile(c *command.Command) error {
+func (s *Sink) rotateFile(c *queue.Command) error {
 	next := c.Start
 	if s.err != nil || s.drainAborted() {
 		s.cfg.Files.ReleaseLatched(next.Latched)
@@ -83,7 +83,7 @@ func (s *Sink) rotateFile(c *command.Command) error {
 
 // repeat writes the latched messages of next to the file, and also gives those that came in a pause to the
 // snapshots. An error is only logged: if the file has failed, the next chunk gets the same error.
-func (s *Sink) repeat(next *command.FileStart) {
+func (s *Sink) repeat(next *queue.FileStart) {
 	defer s.cfg.Files.ReleaseLatched(next.Latched)
 	s.Snapshotter.KeepMissed(next)
 	if s.err != nil || s.Bags.OnlySnapshots {
@@ -96,7 +96,7 @@ func (s *Sink) repeat(next *command.FileStart) {
 
 // repeatLatched writes the latched messages of next to the file, on their own connections and with the time
 // at which the file begins. At the start of a file, the bag header marks them as repeated.
-func (s *Sink) repeatLatched(next *command.FileStart) error {
+func (s *Sink) repeatLatched(next *queue.FileStart) error {
 	write := s.Current().WriteRepeated
 	if next.Resumed {
 		write = s.Current().WriteChunk

@@ -13,12 +13,12 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/snapshot"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -124,23 +124,23 @@ func (s *Sink) write() {
 }
 
 // Execute executes a command.
-func (s *Sink) Execute(c *command.Command) {
+func (s *Sink) Execute(c *queue.Command) {
 	switch c.Kind {
-	case command.Rotate:
+	case queue.Rotate:
 		c.Err = s.rotateFile(c)
-	case command.Repeat:
+	case queue.Repeat:
 		s.repeat(c.Start)
-	case command.Open:
+	case queue.Open:
 		c.Err = s.openFile(c)
-	case command.Close:
+	case queue.Close:
 		s.closeFile(c)
-	case command.Report:
+	case queue.Report:
 		c.Err = s.writeReport()
-	case command.Pin:
+	case queue.Pin:
 		c.Pinned = s.Bags.Retain.Pin(c.Since)
-	case command.Snapshot:
+	case queue.Snapshot:
 		s.Snapshotter.Begin(c.Snapshot)
-	case command.EndSnapshot:
+	case queue.EndSnapshot:
 		s.Snapshotter.End(c.Snapshot)
 	}
 	close(c.Done)

@@ -7,7 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
-	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -90,7 +90,7 @@ const clockStep = time.Second
 // at returns the time from the first message to m. A mark may be dated back, so it counts as if it came together
 // with the message before it.
 func (p *stampClock) at(m *rosbag.Message) time.Duration {
-	if m.Conn.Topic == bagnote.MarksTopic {
+	if m.Conn.Topic == note.MarksTopic {
 		return p.passed
 	}
 	if !p.begun {

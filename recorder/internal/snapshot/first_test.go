@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
@@ -208,7 +208,7 @@ func TestFirstChunkWithAMark(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
 	w, in := writerOf(64<<20, 100, nil)
-	c, mark := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Conn(), linkOf(t, in, testlink.LatchedInfo(bagnote.MarksTopic, "/b")).Conn()
+	c, mark := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Conn(), linkOf(t, in, testlink.LatchedInfo(note.MarksTopic, "/b")).Conn()
 	var messages []recorded
 	for i := range 10 { // one comes each tenth of a second
 		messages = append(messages, recorded{c, rosbag.Time{Sec: 500, Nsec: uint32(i) * 1e8}, testlink.Frame(1, uint32(i), 10)})

@@ -18,13 +18,13 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
-	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -90,9 +90,9 @@ func recordAndLog(t *testing.T, o ring.Options, log *zap.Logger) *recording {
 				encoder.Await(item.Chunk)
 				r.Keep(item.Chunk)
 				continue
-			case item.Command.Kind == command.Snapshot:
+			case item.Command.Kind == queue.Snapshot:
 				r.Begin(item.Command.Snapshot)
-			case item.Command.Kind == command.EndSnapshot:
+			case item.Command.Kind == queue.EndSnapshot:
 				r.End(item.Command.Snapshot)
 			}
 			close(item.Command.Done)

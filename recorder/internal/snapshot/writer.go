@@ -14,13 +14,11 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
-	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
-	"github.com/gorosbag/gorosbag/recorder/internal/command"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
-	"github.com/gorosbag/gorosbag/recorder/internal/filling"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -257,7 +255,7 @@ func (w *Writer) countMissing(sn *Snapshot, c *latch.Chunk, cause control.DropCa
 // closeSnapshot hands the file to the goroutine that closes files.
 func (w *Writer) closeSnapshot(sn *Snapshot) {
 	if sn.Missing > 0 {
-		sn.Err = errors.Join(sn.Err, fmt.Errorf("%s missing in the snapshot %s", plural.Of(sn.Missing, "message"), sn.Out.Target()))
+		sn.Err = errors.Join(sn.Err, fmt.Errorf("%s missing in the snapshot %s", wording.Plural(sn.Missing, "message"), sn.Out.Target()))
 	}
 	if sn.Err != nil {
 		w.Bags.Finished.Fail(sn.Err)
@@ -269,12 +267,12 @@ func (w *Writer) closeSnapshot(sn *Snapshot) {
 
 // KeepMissed is Keep for latched messages that came while nothing was recorded: they count as if they came
 // now.
-func (w *Writer) KeepMissed(next *command.FileStart) {
+func (w *Writer) KeepMissed(next *queue.FileStart) {
 	if w == nil {
 		return
 	}
 	for _, l := range next.Missed {
-		c := w.In.FreshChunk(len(l.Frame) + l.Bytes + filling.RecordOverhead)
+		c := w.In.FreshChunk(len(l.Frame) + l.Bytes + intake.RecordOverhead)
 		if c == nil {
 			w.Log.Warn("no memory to keep a latched message for a snapshot", zap.String("topic", l.Conn.Topic))
 			continue

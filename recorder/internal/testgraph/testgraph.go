@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/internal/ros/xmlrpc"
 )
 
 // Graph is a master and the slave API of all nodes at once.

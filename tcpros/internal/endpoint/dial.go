@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/internal/ros/xmlrpc"
 )
 
 // DialTimeout bounds one attempt to connect, over all addresses of a host.

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/internal/ros/xmlrpc"
 )
 
 // reply has the options of one call, set before the call, and the facts that its transport found

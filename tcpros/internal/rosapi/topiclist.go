@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/internal/ros/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 

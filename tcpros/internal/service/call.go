@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/internal/ros/fields"
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/internal/ros/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"

@@ -16,7 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/testrace"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -285,7 +285,7 @@ func (c *counter) Large(int) LargeFrame                    { return nil }
 func (c *counter) Closed(error)                            {}
 
 func TestReadAllocatesNothing(t *testing.T) {
-	testrace.Skip(t, "memory is measured, and the detector makes sync.Pool throw buffers away")
+	testkit.SkipInRace(t, "memory is measured, and the detector makes sync.Pool throw buffers away")
 	for _, size := range []int{0, 20, 1000, 60_000, 120_000} {
 		src := &endless{frames: stream(size, size, size, size/2, size)}
 		sink := &counter{}

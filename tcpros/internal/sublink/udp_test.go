@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/fields"
-	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/internal/ros/fields"
+	"github.com/gorosbag/gorosbag/internal/ros/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/udpros"

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/internal/ros/fields"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/bags"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -174,7 +174,7 @@ func (t tape) seek(ctx context.Context, b *station.Bench, path string, kind seek
 		return nil, err
 	}
 	defer node.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the master ends, too
-	recording, err := bagopen.Open(ctx, path, bagopen.Options{})
+	recording, err := bags.Open(ctx, path, bags.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
@@ -41,13 +41,13 @@ func TestDuckDB(t *testing.T) {
 	makeFleet(t, fleet, 10_000)
 	run(g, "gobag", "index", "-q", fleet)
 	cmd := g.Command("gobag", "find", `notes.site == "hall 3" and topic == "/scan"`, fleet)
-	want, err := testproc.Output(cmd)
+	want, err := testkit.Output(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sql := g.Command(program)
 	sql.Dir, sql.Stdin = fleet, bytes.NewReader(query[1])
-	rows, err := testproc.CombinedOutput(sql)
+	rows, err := testkit.CombinedOutput(sql)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, rows)
 	}

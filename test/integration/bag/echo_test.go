@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
@@ -39,7 +39,7 @@ func TestEchoBesideStock(t *testing.T) {
 					echo := func(program string) string {
 						cmd := g.Command(program, append([]string{"echo", "-b", bag}, strings.Fields(args)...)...)
 						cmd.Env = append(cmd.Env, "PYTHONIOENCODING=utf-8")
-						out, err := testproc.Output(cmd)
+						out, err := testkit.Output(cmd)
 						if err != nil && program == "rostopic" {
 							t.Fatalf("%s echo: %v", program, err)
 						}

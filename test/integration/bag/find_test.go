@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/s3"
@@ -37,15 +37,15 @@ func fleetBag(t *testing.T, n int) []byte {
 		topics = append(topics, "/scan")
 	}
 	if n%100 == 0 {
-		topics = append(topics, bagnote.NotesTopic)
+		topics = append(topics, note.NotesTopic)
 	}
 	at := time.Unix(1_700_000_000+int64(n)*60, 0)
 	for _, topic := range topics {
 		c, err := w.AddConnection(topic, rosbag.Header{
 			{Key: "topic", Value: topic},
-			{Key: "type", Value: bagnote.Type},
-			{Key: "md5sum", Value: bagnote.MD5Sum},
-			{Key: "message_definition", Value: bagnote.Definition},
+			{Key: "type", Value: note.Type},
+			{Key: "md5sum", Value: note.MD5Sum},
+			{Key: "message_definition", Value: note.Definition},
 		})
 		if err != nil {
 			t.Fatal(err)

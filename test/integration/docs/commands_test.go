@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
@@ -125,7 +125,7 @@ func (c commandTest) run(t *testing.T, command string) {
 	case name == "make":
 		// .ci/run makes them. Here, make test would run this test.
 		target := command[strings.LastIndex(command, " ")+1:]
-		if out, err := testproc.CombinedOutput(exec.Command("make", "-C", root, "-n", target)); err != nil {
+		if out, err := testkit.CombinedOutput(exec.Command("make", "-C", root, "-n", target)); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 		return

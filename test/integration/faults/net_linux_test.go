@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
@@ -42,7 +42,7 @@ func plug(t *testing.T, master string) *cable {
 	c := &cable{&harness.Graph{T: t, Port: "11311", Dir: t.TempDir()}, fmt.Sprintf("gorosbag-%d-%d-", os.Getpid(), cables.Add(1)), master}
 	for _, end := range []string{near, far} {
 		c.root("ip netns add " + c.space(end))
-		testproc.AfterDeath("ip", "netns", "delete", c.space(end))
+		testkit.AfterDeath("ip", "netns", "delete", c.space(end))
 		t.Cleanup(func() { c.root("ip netns delete " + c.space(end)) })
 	}
 	c.root("ip link add wire netns " + c.space(near) + " type veth peer name wire netns " + c.space(far))

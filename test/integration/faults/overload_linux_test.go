@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
@@ -52,7 +52,7 @@ func TestCameraCostsNoIMUMessage(t *testing.T) {
 	cmd := g.Command("/usr/bin/unshare", append([]string{"-m", "sh", "-c", slowDisk, "sh"}, rec.Args...)...)
 	cmd.Env = append(cmd.Env, "BLKIO="+blkio)
 	p := g.Launch("gorecord", cmd)
-	testproc.AfterDeath("rmdir", fmt.Sprintf("%s/gorosbag_%d", blkio, cmd.Process.Pid))
+	testkit.AfterDeath("rmdir", fmt.Sprintf("%s/gorosbag_%d", blkio, cmd.Process.Pid))
 
 	ctx, cancel := context.WithTimeout(t.Context(), 2*harness.Timeout)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/internal/ros/fields"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"

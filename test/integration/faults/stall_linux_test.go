@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gorosbag/gorosbag/internal/program"
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
@@ -58,8 +58,8 @@ func newStallingDisk(g *harness.Graph, files, mountPoint string) *stallingDisk {
 		g.T.Fatal(err)
 	}
 	d := &stallingDisk{g: g, dir: dir, server: g.Command("fuse2fs", "-f", image, dir, "-o", "fakeroot")}
-	testproc.AfterDeath("umount", "-l", dir)
-	if err := testproc.Start(d.server); err != nil {
+	testkit.AfterDeath("umount", "-l", dir)
+	if err := testkit.Start(d.server); err != nil {
 		g.T.Fatal(err)
 	}
 	g.T.Cleanup(func() {

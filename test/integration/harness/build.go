@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 )
 
 // root is the checkout, as seen from each package below test/integration.
@@ -25,10 +25,10 @@ func Main(m *testing.M, after ...func()) int {
 	if socket := os.Getenv(serverVar); socket != "" {
 		return runPython(socket)
 	}
-	return testproc.Main(func() int {
+	return testkit.Main(func() int {
 		dir, err := os.MkdirTemp("", "gorosbag-")
 		if err == nil {
-			testproc.AfterDeath("rm", "-rf", dir)
+			testkit.AfterDeath("rm", "-rf", dir)
 			defer os.RemoveAll(dir)
 			runDir, err = dir, errors.Join(os.Setenv("TMPDIR", dir), build(), selectLong(".", "../harness"))
 		}

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
-	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/internal/ros/xmlrpc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 )
 
 // Graph is a master and the environment to reach it in.
@@ -148,10 +148,10 @@ func (g *Graph) Start(name string, args ...string) *Process {
 func (g *Graph) environmentMark() string {
 	g.marked.Do(func() {
 		g.mark = strconv.FormatUint(graphs.Add(1), 10)
-		_, mark := testproc.Mark(g.mark)
-		g.T.Cleanup(func() { testproc.Sweep(mark) })
+		_, mark := testkit.Mark(g.mark)
+		g.T.Cleanup(func() { testkit.Sweep(mark) })
 	})
-	entry, _ := testproc.Mark(g.mark)
+	entry, _ := testkit.Mark(g.mark)
 	return entry
 }
 
@@ -185,7 +185,7 @@ func launch(name string, cmd *exec.Cmd) (*Process, error) {
 		cmd.Stdout, cmd.Stderr = &p.Out, &p.Out
 	}
 	cmd.WaitDelay = 10 * time.Second // children of a killed program may hold its output open; a busy machine takes a while to read it
-	if err := testproc.Start(cmd); err != nil {
+	if err := testkit.Start(cmd); err != nil {
 		return nil, err
 	}
 	// owner: the process p; ends with it.
@@ -208,7 +208,7 @@ func (g *Graph) Run(name string, args ...string) string {
 
 // Try runs a program and returns its error.
 func (g *Graph) Try(name string, args ...string) error {
-	return testproc.Run(g.Command(name, args...))
+	return testkit.Run(g.Command(name, args...))
 }
 
 // Python runs a script of testdata with ROS's Python and decodes the JSON it prints.
@@ -217,7 +217,7 @@ func (g *Graph) Python(into any, script string, args ...string) {
 	cmd := g.Command("python3", append([]string{g.Script(script)}, args...)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := testproc.Run(cmd); err != nil {
+	if err := testkit.Run(cmd); err != nil {
 		g.T.Fatalf("%s %v: %v\n%s", script, args, err, errs.String())
 	}
 	if err := json.Unmarshal(out.Bytes(), into); err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 )
 
 // Keyring is a GPG keyring of a test, with a gpg-agent that ends with the test and asks
@@ -56,7 +56,7 @@ func (k *Keyring) run(stdin, name string, args ...string) {
 	cmd := exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), k.Env()...)
 	cmd.Stdin = strings.NewReader(stdin + "\n")
-	if out, err := testproc.CombinedOutput(cmd); err != nil {
+	if out, err := testkit.CombinedOutput(cmd); err != nil {
 		k.t.Fatalf("%s %v: %v\n%s", name, args, err, out)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/testfull"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 )
 
 // fullVar is the variable that makes the long tests run. With the value onlyLong, no other tests of
@@ -39,7 +39,7 @@ func Long(t *testing.T, reason string) {
 	if partOf(&shortNames, t.Name()) {
 		t.Fatal("neither make test nor make test-full would run this: call Long before LongCase or EachMaster, and no LongCase inside another one")
 	}
-	testfull.Skip(t, reason)
+	testkit.SkipUnlessFull(t, reason)
 	longNames.Store(t.Name(), true)
 }
 
@@ -73,7 +73,7 @@ func partOf(names *sync.Map, name string) bool {
 }
 
 // Full reports whether the long tests run, too.
-func Full() bool { return testfull.Enabled() }
+func Full() bool { return testkit.Full() }
 
 // selectLong leaves out the tests of a package that are the same with and without Full: make test
 // has run them. dir is the directory of the package, harness the one of this package.

@@ -5,7 +5,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 )
 
 // NeedROS skips the test where real ROS is not installed, or fails it where ROS is required.
@@ -39,7 +39,7 @@ func NeedTF2(t *testing.T) {
 // tracing. With GOROSBAG_REQUIRE_ROS=1, as in CI, the test fails instead.
 func Need(t *testing.T, tool string, args ...string) {
 	t.Helper()
-	out, err := testproc.CombinedOutput(exec.Command(tool, args...))
+	out, err := testkit.CombinedOutput(exec.Command(tool, args...))
 	switch {
 	case err == nil:
 	case os.Getenv("GOROSBAG_REQUIRE_ROS") != "":

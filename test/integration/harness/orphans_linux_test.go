@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
@@ -39,9 +39,9 @@ func TestVictim(t *testing.T) {
 	harness.NewGraph(t, "gomaster")
 	g.Start("goplay", bags.Demo(t), "--loop", "__name:=player").Printed(" done.")
 	g.Start("/usr/bin/setsid", "sh", "-c", "sleep 600 & sleep 600; true") // in a session of its own
-	_, mark := testproc.Mark("")
+	_, mark := testkit.Mark("")
 	mark = strings.TrimSuffix(mark, ".")
-	g.Eventually("all programs run", func() bool { return len(testproc.Marked(mark)) >= 6 })
+	g.Eventually("all programs run", func() bool { return len(testkit.Marked(mark)) >= 6 })
 	if err := os.WriteFile(tell, []byte(mark+"\n"+harness.RunDir()), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func victim(t *testing.T, limit time.Duration, kill bool, env string) string {
 	cmd.Env = append(os.Environ(), victimVar+"="+tell, env)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := testproc.Start(cmd); err != nil {
+	if err := testkit.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	told := func() string {
@@ -112,9 +112,9 @@ func victim(t *testing.T, limit time.Duration, kill bool, env string) string {
 // gone waits until no process carries the mark, and a directory is not there any more.
 func gone(t *testing.T, mark, dir string) {
 	t.Helper()
-	harness.Eventually(t, "all are gone", func() bool { return len(testproc.Marked(mark)) == 0 }, func() string {
+	harness.Eventually(t, "all are gone", func() bool { return len(testkit.Marked(mark)) == 0 }, func() string {
 		var all strings.Builder
-		for _, pid := range testproc.Marked(mark) {
+		for _, pid := range testkit.Marked(mark) {
 			line, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
 			all.WriteString(pid + " " + strings.ReplaceAll(string(line), "\x00", " ") + "\n")
 		}

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 )
 
 // Programs in ROS's Python are forked from a server process that has imported their modules: see
@@ -87,12 +87,12 @@ var pythonServer = sync.OnceValues(func() (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	entry, _ := testproc.Mark(serverMark)
+	entry, _ := testkit.Mark(serverMark)
 	cmd := exec.Command("/usr/bin/python3", script, "3")
 	cmd.Env = append(os.Environ(), entry, "PATH=/usr/bin:"+os.Getenv("PATH"), "PYTHONUNBUFFERED=1")
 	cmd.ExtraFiles = []*os.File{socket}
 	cmd.Stderr = os.Stderr
-	return path, testproc.Start(cmd)
+	return path, testkit.Start(cmd)
 })
 
 // A forkRequest is what a client asks of the server.

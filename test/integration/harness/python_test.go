@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
@@ -54,7 +54,7 @@ else:
 		}
 		cmd.Stdin = strings.NewReader("input")
 		cmd.Env = append(cmd.Env, "EXTRA=more")
-		out, err := testproc.Output(cmd)
+		out, err := testkit.Output(cmd)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ else:
 	}
 
 	for how, want := range map[string]string{"exit": "exit status 3", "raise": "exit status 1", "killed": "signal: killed"} {
-		out, err := testproc.CombinedOutput(python(how))
+		out, err := testkit.CombinedOutput(python(how))
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s:\n%s", how, err, want, out)
 		}
@@ -84,9 +84,9 @@ else:
 			t.Errorf("after %v: %v", s, p.Cmd.ProcessState)
 		}
 	}
-	_, run := testproc.Mark("")
+	_, run := testkit.Mark("")
 	g.Eventually("none is left", func() bool {
-		for _, pid := range testproc.Marked(strings.TrimSuffix(run, ".")) {
+		for _, pid := range testkit.Marked(strings.TrimSuffix(run, ".")) {
 			if files, err := os.Readlink("/proc/" + pid + "/cwd"); err == nil && files == g.Dir && pid != strconv.Itoa(g.Core.Cmd.Process.Pid) {
 				return false
 			}

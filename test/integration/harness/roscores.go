@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
-	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/internal/ros/xmlrpc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 )
 
 // roscores are the roscores of tests, which run testdata/roscore.py. The next test takes over the
@@ -45,7 +45,7 @@ func acquireRoscore(t *testing.T) (core *Process, port string) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if t.Failed() || !c.reset(ctx) {
-			testproc.Sweep(c.mark)
+			testkit.Sweep(c.mark)
 			return
 		}
 		roscores.Lock()
@@ -72,7 +72,7 @@ func newRoscore(t *testing.T) *roscore {
 	roscores.started++
 	name := "roscore" + strconv.Itoa(roscores.started)
 	roscores.Unlock()
-	entry, mark := testproc.Mark(name)
+	entry, mark := testkit.Mark(name)
 	c := &roscore{port: FreePort(t), mark: mark}
 	dir := filepath.Join(RunDir(), name)
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -199,6 +199,6 @@ func registered(state any) (count int) {
 // stopIdleRoscores ends the roscores that no test uses.
 func stopIdleRoscores() {
 	for c := idleRoscore(); c != nil; c = idleRoscore() {
-		testproc.Sweep(c.mark)
+		testkit.Sweep(c.mark)
 	}
 }

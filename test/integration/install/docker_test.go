@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
@@ -26,7 +26,7 @@ const maxImageBytes = 28e6
 // images builds the images once, under a tag of this run, and returns the tag.
 var images = sync.OnceValues(func() (tag string, err error) {
 	tag = fmt.Sprintf("test-%d", os.Getpid())
-	testproc.AfterDeath("sh", "-c", `docker images -q "gorosbag/*:$1" | xargs -r docker rmi -f`, "sh", tag)
+	testkit.AfterDeath("sh", "-c", `docker images -q "gorosbag/*:$1" | xargs -r docker rmi -f`, "sh", tag)
 	out, err := exec.Command("make", "-C", "../../..", "image", "IMAGE_TAG="+tag, "IMAGE_DIR="+filepath.Join(harness.RunDir(), "image")).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("make image: %w\n%s", err, out)
@@ -74,7 +74,7 @@ func newComposition(t *testing.T, env ...string) *composition {
 		t.Fatal(err)
 	}
 	c.project = fmt.Sprintf("gorosbag%d%s", os.Getpid(), strings.ToLower(t.Name()[strings.LastIndexAny(t.Name(), "/_")+1:]))
-	testproc.AfterDeath("sh", "-c", dropProject, "sh", "label=com.docker.compose.project="+c.project)
+	testkit.AfterDeath("sh", "-c", dropProject, "sh", "label=com.docker.compose.project="+c.project)
 	// For tests, GOROSBAG_BAGS names bags to read; the composition would record beside those.
 	c.env = append(append(os.Environ(), "GOROSBAG_VERSION="+tag, "GOROSBAG_BAGS="), env...)
 	t.Cleanup(func() {
@@ -362,7 +362,7 @@ func TestComposeRoscore(t *testing.T) {
 	harness.Long(t, "builds an image of Debian with roscore, for a minute")
 	harness.Need(t, "debootstrap", "--version")
 	image := fmt.Sprintf("gorosbag-test-roscore:%d", os.Getpid())
-	testproc.AfterDeath("docker", "rmi", "-f", image)
+	testkit.AfterDeath("docker", "rmi", "-f", image)
 	c := newComposition(t, "ROS_MASTER_URI=http://roscore:11311", "ROS_IMAGE="+image)
 	root, err := debianRoot()
 	if err != nil {

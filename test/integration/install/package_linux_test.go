@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
@@ -106,8 +106,8 @@ var debianRoot = sync.OnceValues(func() (root string, err error) {
 	}
 	root = filepath.Join(harness.RunDir(), "debian")
 	// What a killed debootstrap has mounted there, so that the directory can be removed.
-	testproc.AfterDeath("umount", "--lazy", filepath.Join(root, "proc"))
-	testproc.AfterDeath("umount", "--lazy", filepath.Join(root, "sys"))
+	testkit.AfterDeath("umount", "--lazy", filepath.Join(root, "proc"))
+	testkit.AfterDeath("umount", "--lazy", filepath.Join(root, "sys"))
 	out, err := exec.Command("debootstrap", "--variant=minbase", "--include=man-db,systemd-sysv", "bookworm", root).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("debootstrap: %w\n%.2000s", err, out[max(0, len(out)-2000):])

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
@@ -82,7 +82,7 @@ func newMachine(t *testing.T) *machine {
 	if err := os.Mkdir(group, 0o755); err != nil {
 		t.Skipf("systemd cannot have a cgroup: %v", err)
 	}
-	testproc.AfterDeath("find", group, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";")
+	testkit.AfterDeath("find", group, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";")
 	m := &machine{t: t}
 	t.Cleanup(func() { removeGroups(t, group) })
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/rosout"
+	"github.com/gorosbag/gorosbag/internal/program/rosout"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
@@ -140,7 +140,7 @@ func compile(g *harness.Graph, name string) string {
 	}
 	unfinished := filepath.Join(g.Dir, name+".out")
 	build := exec.Command("g++", append([]string{"-o", unfinished, g.Script(name)}, strings.Fields(string(flags))...)...)
-	if out, err := testproc.CombinedOutput(build); err != nil {
+	if out, err := testkit.CombinedOutput(build); err != nil {
 		g.T.Fatalf("%s: %v\n%s", name, err, out)
 	}
 	program, err := os.ReadFile(unfinished)

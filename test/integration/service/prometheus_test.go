@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 )
@@ -28,7 +28,7 @@ func TestAlertRules(t *testing.T) {
 	for _, args := range [][]string{{"check", "rules", "gorosbag.rules.yml"}, {"test", "rules", "gorosbag.test.yml"}, {"check", "config", "--syntax-only", "prometheus.yml"}} {
 		c := exec.Command("promtool", args...)
 		c.Dir = monitoring + "prometheus"
-		if out, err := testproc.CombinedOutput(c); err != nil {
+		if out, err := testkit.CombinedOutput(c); err != nil {
 			t.Errorf("promtool %v: %v\n%s", args, err, out)
 		}
 	}
@@ -84,7 +84,7 @@ func lint(t *testing.T, text string) {
 	}
 	c := exec.Command("promtool", "check", "metrics")
 	c.Stdin = strings.NewReader(text)
-	if out, err := testproc.CombinedOutput(c); err != nil {
+	if out, err := testkit.CombinedOutput(c); err != nil {
 		t.Errorf("promtool check metrics: %v\n%s", err, out)
 	}
 }

@@ -295,7 +295,7 @@ const (
 	// each 32 uploads, has as many requests under way. A connection has two goroutines.
 	moreFiles      = 10 + 2
 	moreGoroutines = 2*10 + 4
-	// The store refuses so much that bags have to wait. TestWaitingBagsTakeLittleMemory in internal/upload measures
+	// The store refuses so much that bags have to wait. TestWaitingBagsTakeLittleMemory in internal/cloud/upload measures
 	// what one of them takes.
 	waitingBag = 1 << 10
 )

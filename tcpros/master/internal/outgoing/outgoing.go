@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/internal/ros/xmlrpc"
 )
 
 // Bounds of the messages that peers have not read yet.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/bagdiff"
-	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
+	"github.com/gorosbag/gorosbag/internal/bags/diff"
+	"github.com/gorosbag/gorosbag/internal/bags/diff/report"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
@@ -202,7 +202,7 @@ func Same(t *testing.T, a, b string) *report.Report {
 // SameTopics compares some connections of two bags.
 func SameTopics(t *testing.T, a, b string, keep func(*rosbag.Connection) bool) *report.Report {
 	t.Helper()
-	r, err := bagdiff.Compare(t.Context(), openBag(t, a), openBag(t, b), bagdiff.Options{Keep: keep, Details: 10})
+	r, err := diff.Compare(t.Context(), openBag(t, a), openBag(t, b), diff.Options{Keep: keep, Details: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/rosout"
+	"github.com/gorosbag/gorosbag/internal/program/rosout"
 	"github.com/gorosbag/gorosbag/rosmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"

@@ -21,7 +21,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/gorosbag/gorosbag/internal/testproc"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
@@ -149,7 +149,7 @@ func (s *Server) Start() {
 	command := slices.Concat(s.within, []string{s.program, "--port", "127.0.0.1:" + s.port, "--access", User, "--secret", Password, "--quiet"},
 		s.args, []string{"posix", filepath.Dir(s.Dir)})
 	cmd := exec.Command(command[0], command[1:]...)
-	if err := testproc.Start(cmd); err != nil {
+	if err := testkit.Start(cmd); err != nil {
 		s.t.Fatal(err)
 	}
 	exited := make(chan struct{})

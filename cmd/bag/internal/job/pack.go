@@ -1,0 +1,96 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/rewrite"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// Packing says how an output is packed. Its errors name the options of the commands.
+type Packing struct {
+	Compression string // none, lz4 or bz2; in MCAP none, lz4 or zstd; empty: as the inputs, in MCAP zstd
+	ChunkSize   int    // of a chunk before compression; KiB
+}
+
+// maxChunkKB is 1 GiB: what is larger, readers need not accept.
+const maxChunkKB = 1 << 20
+
+// ChunkBytes returns the size of a chunk before compression.
+func (p Packing) ChunkBytes() (int, error) {
+	if p.ChunkSize < 0 || p.ChunkSize > maxChunkKB {
+		return 0, fmt.Errorf("--chunksize %d is not between 0 and %d", p.ChunkSize, maxChunkKB)
+	}
+	return max(p.ChunkSize*1024, 1), nil
+}
+
+// WriterOptions returns the options of a bag made from inputs.
+func (p Packing) WriterOptions(inputs Inputs) (bagfmt.WriterOptions, error) {
+	o := bagfmt.WriterOptions{Compression: rosbag.Compression(p.Compression), Workers: Workers()}
+	switch p.Compression {
+	case "zstd":
+		return o, errors.New("a bag cannot be compressed with zstd; take lz4 or bz2, or write MCAP")
+	case "":
+		o.Compression = inputs.compression()
+	}
+	var err error
+	o.ChunkBytes, err = p.ChunkBytes()
+	return o, err
+}
+
+// Sink returns what starts the output that is made from inputs: MCAP or a bag.
+func (p Packing) Sink(inputs Inputs, mcap bool) func(io.Writer) (rosbag.Sink, error) {
+	if mcap {
+		return p.newMCAP
+	}
+	return func(w io.Writer) (rosbag.Sink, error) {
+		o, err := p.WriterOptions(inputs)
+		if err != nil {
+			return nil, err
+		}
+		return rewrite.NewBag(w, o)
+	}
+}
+
+// newMCAP starts an MCAP file.
+func (p Packing) newMCAP(w io.Writer) (rosbag.Sink, error) {
+	if p.Compression == "bz2" {
+		return nil, errors.New("MCAP cannot be compressed with bz2; take zstd, lz4 or none")
+	}
+	chunk, err := p.ChunkBytes()
+	if err != nil {
+		return nil, err
+	}
+	return rewrite.NewMCAP(w, p.Compression, chunk, Workers())
+}
+
+// compression returns the most frequent compression of the chunks of the inputs, for a bag: lz4 stands
+// for zstd, which bags do not have.
+func (all Inputs) compression() rosbag.Compression {
+	count := make(map[rosbag.Compression]int)
+	best := rosbag.CompressionNone
+	for _, in := range all {
+		bag := in.Bag()
+		if bag == nil || bag.Info().Version != "2.0" && bag.MCAP() == nil {
+			continue
+		}
+		chunks := bag.NumSpans()
+		for n := range min(chunks, 100) { // a sample is enough
+			h, err := bag.ChunkHeader(n)
+			if h.Compression == rosbag.CompressionZstd {
+				h.Compression = rosbag.CompressionLZ4 // bags have nothing closer to it
+			}
+			if _, e := rosbag.ParseCompression(string(h.Compression)); err != nil || e != nil {
+				continue
+			}
+			count[h.Compression]++
+			if count[h.Compression] > count[best] {
+				best = h.Compression
+			}
+		}
+	}
+	return best
+}

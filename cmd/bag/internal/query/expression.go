@@ -1,0 +1,186 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/bags/expr"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// pythonTimes has what is written here for the members of t in stock's expressions, which are Python.
+var pythonTimes = map[string]string{
+	"to_sec()": "t", "to_nsec()": "ns", "secs": "(ns / 1000000000 | int())", "nsecs": "(ns % 1000000000)",
+}
+
+var (
+	timeRE     = regexp.MustCompile(`(^|[^.\w])t\.(to_sec\(\)|to_nsec\(\)|secs\b|nsecs\b)`)
+	fieldSecRE = regexp.MustCompile(`(\w)\.to_sec\(\)`)
+)
+
+// translateTimes translates Python's expressions for times. A time in a message is a number of seconds
+// already.
+func translateTimes(code string) string {
+	code = timeRE.ReplaceAllStringFunc(code, func(found string) string {
+		part := timeRE.FindStringSubmatch(found)
+		return part[1] + pythonTimes[part[2]]
+	})
+	return fieldSecRE.ReplaceAllString(code, "$1")
+}
+
+// pythonHints are hints for Python syntax that is not supported.
+var pythonHints = []struct {
+	found *regexp.Regexp
+	write string
+}{
+	{regexp.MustCompile(`\bm\._type\b`), "type for m._type"},
+	{regexp.MustCompile(`\.startswith\(`), `topic startsWith "x" for topic.startswith("x")`},
+	{regexp.MustCompile(`\.endswith\(`), `topic endsWith "x" for topic.endswith("x")`},
+	{regexp.MustCompile(`\bin \(`), "a list in [...] for a tuple in (...)"},
+	{regexp.MustCompile(`\bis (not )?`), "== and != for is and is not"},
+	{regexp.MustCompile(`\blambda\b|\bfor \w+ in\b`), "any(m.list, # > 1) or filter(...) for lambdas and comprehensions"},
+	{regexp.MustCompile(`\bnot [^(]*[=<>]`), "not (a == b) for not a == b"},
+	{regexp.MustCompile(`\bif\b.*\belse\b`), "a ? b : c for b if a else c"},
+	{regexp.MustCompile(`\bstr\(`), "string(x) for str(x)"},
+	{regexp.MustCompile(`\bre\.\w+\(`), `topic matches "^/cam" for re.match`},
+	{regexp.MustCompile(`\bt\.`), "t, which is in seconds, for the members of t"},
+}
+
+var pythonConstRE = regexp.MustCompile(`unknown name (True|False|None)\b`)
+
+var literalRE = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
+
+// compileExpression compiles an expression. Python's common expressions for the time are
+// supported; for other Python syntax the error says what to write instead.
+func compileExpression(text string) (*expr.Program, error) {
+	var b strings.Builder
+	at := 0
+	for _, span := range literalRE.FindAllStringIndex(text, -1) {
+		b.WriteString(translateTimes(text[at:span[0]]) + text[span[0]:span[1]])
+		at = span[1]
+	}
+	b.WriteString(translateTimes(text[at:]))
+	p, err := expr.Compile(b.String())
+	if err == nil {
+		return p, nil
+	}
+	if pythonConstRE.MatchString(err.Error()) {
+		return nil, fmt.Errorf("%w; this is not Python: write true, false and nil", OneLine(err))
+	}
+	code := literalRE.ReplaceAllString(text, `""`)
+	for _, h := range pythonHints {
+		if h.found.MatchString(code) {
+			return nil, fmt.Errorf("%w; this is not Python: write %s", OneLine(err), h.write)
+		}
+	}
+	return nil, OneLine(err)
+}
+
+// OneLine returns an error of an expression without quoting the expression.
+func OneLine(err error) error {
+	var bad *expr.ExpressionError
+	switch {
+	case !errors.As(err, &bad):
+		if cause := errors.Unwrap(err); cause != nil { // without the topic
+			err = cause
+		}
+		return err
+	case bad.Line > 0:
+		return fmt.Errorf("expression, column %d: %s", bad.Column, bad.Reason)
+	}
+	return fmt.Errorf("expression: %s", bad.Reason)
+}
+
+// Expression selects messages. It leaves out messages for which the evaluation fails: an expression
+// about one topic may be invalid for another.
+type Expression struct {
+	failed    func(error)
+	program   *expr.Program
+	failing   map[*rosbag.Connection]bool // connections that failed was called for
+	decided   bool                        // at least once
+	undecided uint64
+}
+
+// NewExpression compiles an expression. failed is called for the first message of each connection for
+// which the evaluation fails.
+func NewExpression(text string, failed func(error)) (*Expression, error) {
+	p, err := compileExpression(text)
+	if err != nil {
+		return nil, err
+	}
+	return &Expression{failed: failed, program: p, failing: make(map[*rosbag.Connection]bool)}, nil
+}
+
+// Keep reports whether a message is selected. It never returns an error.
+func (x *Expression) Keep(c *rosbag.Connection, m *rosbag.Message) (bool, error) {
+	keep, err := x.program.Keep(c, m)
+	if err == nil {
+		x.decided = true
+		return keep, nil
+	}
+	x.undecided++
+	if !x.failing[c] {
+		x.failing[c] = true
+		x.failed(fmt.Errorf("%s: %w; messages like this are left out", wording.Shown(c.Topic), OneLine(err)))
+	}
+	return false, nil
+}
+
+// Findings are what the user should know of an expression.
+type Findings struct {
+	Lines    []string
+	Misspelt bool // the expression means something that is not there
+}
+
+// errUndecided means that the expression failed for all messages.
+var errUndecided = errors.New("the expression cannot be evaluated for any message")
+
+// Finish returns, after the last message of input, for how many messages the evaluation failed. It is
+// an error if the evaluation failed for all. The expression is misspelt if no message had a field of
+// it, unless that has a ?. before it.
+func (x *Expression) Finish(input string) (Findings, error) {
+	var found Findings
+	switch {
+	case x.undecided == 0:
+	case !x.decided:
+		return found, errUndecided
+	default:
+		found.Lines = append(found.Lines, fmt.Sprintf("%s: %s left out because the expression cannot be evaluated for them", wording.Shown(input), wording.Plural(x.undecided, "message")))
+	}
+	for _, lack := range x.program.Missing() {
+		found.Lines = append(found.Lines, "expression: "+lack.String())
+		found.Misspelt = found.Misspelt || !lack.Optional
+	}
+	return found, nil
+}
+
+// CheckTopics returns the topics of the expression that are not recorded. The expression is misspelt
+// if a recorded topic that it does not name is similar to one of them.
+func (x *Expression) CheckTopics(recorded []string) Findings {
+	named := x.program.Topics()
+	var found Findings
+	for _, topic := range named {
+		if slices.Contains(recorded, topic) {
+			continue
+		}
+		near := slices.DeleteFunc(wording.NearestTopics(topic, recorded), func(n string) bool { return slices.Contains(named, n) })
+		found.Misspelt = found.Misspelt || len(near) > 0
+		found.Lines = append(found.Lines, "expression: "+NoTopic(topic, near))
+	}
+	return found
+}
+
+// NoTopic says that a topic is not recorded, and which ones have similar names.
+func NoTopic(topic string, near []string) string {
+	if len(near) == 0 {
+		return wording.Shown(topic) + ": no such topic"
+	}
+	for i := range near {
+		near[i] = wording.Shown(near[i])
+	}
+	return fmt.Sprintf("%s: no such topic; did you mean %s?", wording.Shown(topic), strings.Join(near, " or "))
+}

@@ -1,0 +1,28 @@
+package face
+
+import (
+	"testing"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
+)
+
+// TestStatusLine: systemctl status says what is wrong with the store, and nothing while it is well.
+func TestStatusLine(t *testing.T) {
+	t.Parallel()
+	const plain = "recording 0 topics, 0.0 MiB/s, 0 messages lost"
+	for want, handover := range map[string]*control.HandoverStats{
+		plain:                        nil,
+		plain + ", 4.0 KiB in x.bag": {State: control.HandoverOK},
+		plain + ", 4.0 KiB in x.bag, store unchecked":                             {},
+		plain + ", 4.0 KiB in x.bag, store unreachable: no route to host":         {State: control.HandoverUnreachable, StateErr: "no route to host"},
+		plain + ", 4.0 KiB in x.bag, store failing: the store is full: make room": {State: control.HandoverFailing, StateErr: "the store is full: make room"},
+	} {
+		now := control.Stats{Handover: handover}
+		if handover != nil {
+			now.File, now.FileBytes = "/bags/x.bag", 4096
+		}
+		if got := statusLine(new(control.Stats), &now); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

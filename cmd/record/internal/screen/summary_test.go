@@ -1,0 +1,116 @@
+package screen_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/cmd/record/internal/screen"
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+func TestRecordSummaryOfSnapshots(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		s          control.Summary
+		want, lack string
+	}{
+		"none taken": {control.Summary{Duration: time.Second}, "no bag: 0 messages, 0 B, 1s\n", "snapshots"},
+		"alone": {control.Summary{
+			File: "b.bag", Bytes: 3 << 20, Duration: time.Second,
+			Files: []control.FileSummary{{File: "a.bag", Bytes: 1 << 20, Snapshot: true}, {File: "b.bag", Bytes: 2 << 20, Snapshot: true}},
+		}, "all files: 0 messages, 3.0 MiB, 1s; the last is b.bag\nsnapshots: 2, 3.0 MiB\n", " files, "},
+		"beside": {control.Summary{
+			File: "b.bag", Bytes: 6 << 20, Duration: time.Second,
+			Files: []control.FileSummary{{File: "a.bag"}, {File: "s.bag", Bytes: 5 << 20, Snapshot: true}, {File: "b.bag"}},
+		}, "all files: 0 messages, 6.0 MiB, 1s; the last is b.bag\n2 files, 0 deleted; 0 latched messages repeated\nsnapshots: 1, 5.0 MiB\n", "3 files"},
+		"one file": {control.Summary{
+			File: "a.bag", Bytes: 1 << 20, Duration: time.Second, Files: []control.FileSummary{{File: "a.bag", Bytes: 1 << 20}},
+		}, "a.bag: 0 messages, 1.0 MiB, 1s\nlost: ", "files"},
+		"more than are listed": {control.Summary{
+			File: "z.bag", Bytes: 7 << 20, Duration: time.Second, Files: []control.FileSummary{{File: "z.bag", Bytes: 1 << 20}}, Earlier: control.EarlierFiles{Files: 1},
+		}, "all files: 0 messages, 7.0 MiB, 1s; the last is z.bag\n2 files, ", "z.bag: "},
+	}
+	for name, tc := range tests {
+		got := screen.Summary(&tc.s)
+		if !strings.Contains(got, tc.want) || strings.Contains(got, tc.lack) {
+			t.Errorf("%s: want %q, not %q, in\n%s", name, tc.want, tc.lack, got)
+		}
+	}
+}
+
+func TestRecordSummaryOfTriggers(t *testing.T) {
+	t.Parallel()
+	s := control.Summary{Duration: time.Second, Triggers: []control.TriggerStats{
+		{Option: "mark-on", Expression: `topic == "/a"`, Fired: 2},
+		{Option: "stop-on", Expression: "topic in\n[\"/b\"]", Suppressed: 3, Refused: 4, Skipped: 5, Errors: 6, Silent: []string{"/b"}},
+	}}
+	got := screen.Summary(&s)
+	for _, want := range []string{
+		"\n--mark-on topic == \"/a\": fired 2 times\n",
+		": fired 0 times, 3 more within the pause, 4 not carried out, 5 messages not looked at, 6 messages not evaluated because of errors, no message of /b\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "topic in\n") {
+		t.Errorf("an expression takes two lines:\n%s", got)
+	}
+}
+
+func TestRecordSummaryOfChunks(t *testing.T) {
+	t.Parallel()
+	s := control.Summary{Duration: time.Second, Chunks: map[rosbag.Compression]uint64{rosbag.CompressionNone: 1, rosbag.CompressionBZ2: 3}}
+	if got, want := screen.Summary(&s), "\nchunks: 3 bz2, 1 none\n"; !strings.Contains(got, want) {
+		t.Errorf("want %q in\n%s", want, got)
+	}
+	delete(s.Chunks, rosbag.CompressionNone)
+	if got, want := screen.Summary(&s), "\nchunks: 3 bz2\n"; !strings.Contains(got, want) {
+		t.Errorf("want %q in\n%s", want, got)
+	}
+	s.Chunks = nil
+	if got := screen.Summary(&s); strings.Contains(got, "chunks") {
+		t.Errorf("nothing was adaptive, but:\n%s", got)
+	}
+}
+
+// TestRecordSummaryOfPeers: publishers that were held up, refused, or are gone long since
+// are told of.
+func TestRecordSummaryOfPeers(t *testing.T) {
+	t.Parallel()
+	s := control.Summary{Duration: time.Second, Topics: []control.TopicSummary{
+		{Topic: "/a", Type: "a/A", HeldUp: 4210 * time.Millisecond, Publishers: make([]control.PublisherSummary, 2)},
+		{Topic: "/b", Type: "a/A", Refused: 3},
+		{Topic: "/c", Type: "a/A", Former: control.FormerPublishers{Count: 7, LinksLost: 5}},
+		{Topic: "/d"},
+		{Topic: "/e", Waiting: control.WaitingMaster},
+		{Topic: "/f", Waiting: control.WaitingMaster},
+		{Topic: "/g", Waiting: control.WaitingPublisher},
+	}}
+	got := screen.Summary(&s)
+	for _, want := range []string{
+		"held up: /a (4.2s)\n", "refused, their connection headers hold too much memory: /b (3 publishers)\n",
+		"broken links: former publishers on /c (5)\n", "7     0       0  /c : a/A",
+		"/d  (no publisher was seen)\n", "/e  (not registered with the master yet)\n", "/g  (a publisher is listed, but was not reached)\n",
+		"topics still waiting at the end: 2 to be registered with the master, 1 for publishers that are listed and were not reached\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+	if got := screen.Summary(&control.Summary{}); strings.Contains(got, "held up") || strings.Contains(got, "refused") || strings.Contains(got, "waiting") {
+		t.Errorf("nothing happened, but:\n%s", got)
+	}
+}
+
+// TestSummaryWithoutMaster: a recording that heard of no topic does not claim that nothing was lost.
+func TestSummaryWithoutMaster(t *testing.T) {
+	t.Parallel()
+	for noMaster, want := range map[bool]string{true: "lost: unknown, for the master never answered\n", false: "lost: none\n"} {
+		if got := screen.Summary(&control.Summary{NoMaster: noMaster}); !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+}

@@ -1,4 +1,0 @@
-package bagnote
-
-// Additions is what Add appends.
-var Additions = additions

@@ -1,0 +1,4 @@
+package note
+
+// Additions is what Add appends.
+var Additions = additions

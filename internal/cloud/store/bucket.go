@@ -1,0 +1,118 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"time"
+
+	"gocloud.dev/blob"
+	_ "gocloud.dev/blob/fileblob" // file://; large cloud drivers are left out of some builds
+
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/ranges"
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/response"
+	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
+)
+
+// openBucket opens the bucket of a place.Place without a request to the store.
+func openBucket(ctx context.Context, at place.Place) (*blob.Bucket, error) {
+	embedRoots()
+	if at.URL.Scheme == place.SchemeGS {
+		return openGS(ctx, at)
+	}
+	if !blob.DefaultURLMux().ValidBucketScheme(at.URL.Scheme) {
+		return nil, errNoDriver(at)
+	}
+	b, err := blob.OpenBucket(ctx, at.BucketURL())
+	if err != nil && at.URL.Scheme == place.SchemeFile && errors.Is(err, fs.ErrNotExist) {
+		return nil, errNoDirectory(at)
+	}
+	if err != nil {
+		return nil, at.Explain(err)
+	}
+	switch at.URL.Scheme {
+	case place.SchemeS3:
+		return checkedS3(ctx, at, b)
+	case place.SchemeAzure:
+		return checkedAzure(ctx, at, b)
+	}
+	return b, nil
+}
+
+// errNoDirectory returns the error for a directory of a file URL that does not exist.
+func errNoDirectory(at place.Place) error {
+	return at.Fail(place.ErrNotFound, "no such directory: make or mount it first, or add ?create_dir=true to the URL")
+}
+
+// errNoDriver returns an error that says which build supports the scheme.
+func errNoDriver(at place.Place) error {
+	switch at.URL.Scheme {
+	case place.SchemeS3:
+		return at.Fail(nil, "this build has no driver for S3: take an image whose tag ends in -cloud, or build without -tags nocloud")
+	case place.SchemeGS:
+		return at.Fail(nil, "this build has no driver for Google Cloud Storage: take an image whose tag ends in -cloud, or build with -tags gs")
+	case place.SchemeAzure:
+		return at.Fail(nil, "this build has no driver for Azure Blob Storage: take an image whose tag ends in -cloud, or build with -tags azblob")
+	}
+	return at.Fail(nil, "cannot be written to: want s3://, gs://, azblob:// or file://")
+}
+
+// blobReader reads an object of a bucket.
+type blobReader struct {
+	at      place.Place
+	bucket  *blob.Bucket
+	version *response.Version // has the size of the object from the start
+	modTime time.Time         // of the object when it was opened
+}
+
+func openBlob(ctx context.Context, at place.Place) (ranges.Reader, int64, error) {
+	bucket, err := openBucket(ctx, at)
+	if err != nil {
+		return nil, 0, err
+	}
+	attrs, err := attributes(ctx, bucket, at.Key)
+	if err != nil {
+		bucket.Close() //nolint:errcheck,gosec // nothing was written
+		return nil, 0, at.Explain(err)
+	}
+	return &blobReader{at: at, bucket: bucket, version: response.NewVersion(attrs.Size), modTime: attrs.ModTime}, attrs.Size, nil
+}
+
+func (r *blobReader) Close() error { return r.bucket.Close() }
+
+func (r *blobReader) Open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+	body, err := newReader(response.WithVersion(ctx, r.version), r.bucket, r.at.Key, offset, length)
+	if err != nil {
+		return nil, r.at.Explain(err)
+	}
+	if body.Size() != r.version.Size() || !sameSecond(body.ModTime(), r.modTime) {
+		body.Close() //nolint:errcheck,gosec // not wanted
+		return nil, r.at.Fail(place.ErrChanged, "%v", place.ErrChanged)
+	}
+	return body, nil
+}
+
+// sameSecond compares the times of an object; an unknown time equals every other. A driver without a
+// response.Transport distinguishes versions only by their times and sizes.
+func sameSecond(a, b time.Time) bool {
+	return a.IsZero() || b.IsZero() || a.Truncate(time.Second).Equal(b.Truncate(time.Second))
+}
+
+// attributes asks for the attributes of an object.
+func attributes(ctx context.Context, b *blob.Bucket, key string) (attrs *blob.Attributes, err error) {
+	err = response.Survive(func() error {
+		attrs, err = b.Attributes(ctx, key)
+		return err
+	})
+	return attrs, err
+}
+
+// newReader reads length bytes of an object from offset on; a negative length means to its end.
+func newReader(ctx context.Context, b *blob.Bucket, key string, offset, length int64) (body *blob.Reader, err error) {
+	err = response.Survive(func() error {
+		body, err = b.NewRangeReader(ctx, key, offset, length, nil)
+		return err
+	})
+	return body, err
+}

@@ -1,0 +1,49 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"gocloud.dev/blob"
+
+	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
+)
+
+// CheckUploadURL returns an error if a URL cannot be that of a place to upload to. The store is not
+// asked.
+func CheckUploadURL(raw string) error {
+	at, err := place.Parse(raw)
+	if err == nil && !blob.DefaultURLMux().ValidBucketScheme(at.URL.Scheme) {
+		err = errNoDriver(at)
+	}
+	return err
+}
+
+// CheckDirectory returns an error if the URL of a directory names one that does not exist, or one that this user may
+// not write to. It writes nothing. URLs of other stores are not checked.
+func CheckDirectory(raw string) error {
+	at, err := place.Parse(raw)
+	if err != nil || at.URL.Scheme != place.SchemeFile {
+		return err
+	}
+	dir := at.File()
+	info, err := os.Stat(dir)
+	for at.URL.Query().Get("create_dir") != "" && errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
+		dir = filepath.Dir(dir) // an upload creates the directories below
+		info, err = os.Stat(dir)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errNoDirectory(at)
+	case err == nil && !info.IsDir():
+		return at.Fail(nil, "%s is a file: want a directory", dir)
+	case err == nil:
+		err = writable(dir)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return at.Fail(place.ErrDenied, "%v: give the user of this program write access to the directory", err)
+	}
+	return at.Explain(err)
+}

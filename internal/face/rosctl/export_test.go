@@ -1,0 +1,4 @@
+package rosctl
+
+// Call carries out a command for a service.
+var Call = call

@@ -1,0 +1,16 @@
+//go:build unix
+
+package files
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lock locks f until it is closed. It returns false if another process has locked the file, and true also
+// where the file system has no locks.
+func Lock(f *os.File) bool {
+	return !errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK)
+}

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package newdir
-
-import "errors"
-
-// exchange swaps two names in one step, or returns errors.ErrUnsupported.
-func exchange(_, _ string) error { return errors.ErrUnsupported }

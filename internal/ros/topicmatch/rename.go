@@ -1,0 +1,81 @@
+package topicmatch
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/text/wording"
+)
+
+// Rename is a rule that renames topics.
+type Rename struct {
+	Text string // as the user wrote it
+
+	re       *regexp.Regexp
+	typ      *Pattern // types that the rule is restricted to; nil without a restriction
+	template string
+	used     bool
+}
+
+// typed matches FROM with a type after it. No topic has a colon in its name, and the text after a
+// colon in a regular expression is no type.
+var typed = regexp.MustCompile(`^(.+):([\w*?]+/[\w*?]+)$`)
+
+// cutRename splits FROM=TO, or FROM:=TO as ROS writes it.
+func cutRename(text string) (from, to string, err error) {
+	separator := "="
+	if strings.Contains(text, ":=") {
+		separator = ":="
+	}
+	from, to, _ = strings.Cut(text, separator)
+	if from == "" || to == "" {
+		return "", "", fmt.Errorf("%q: want FROM=TO, such as /a=/b", text)
+	}
+	return from, to, nil
+}
+
+// ParseRename parses FROM=TO or FROM:=TO. FROM is a name or a glob; the wildcards in TO are
+// replaced by the text that the wildcards in FROM matched, in order. With isRegex FROM is a regular
+// expression, and $1 or ${1} in TO is replaced by the text of a group. The leading slash of a name
+// or a glob may be left out. FROM:TYPE restricts the rule to connections of a type, which may be a
+// glob.
+func ParseRename(text string, isRegex bool) (*Rename, error) {
+	from, to, err := cutRename(text)
+	if err != nil {
+		return nil, err
+	}
+	r := &Rename{Text: text}
+	if m := typed.FindStringSubmatch(from); m != nil {
+		from, r.typ = m[1], Glob(m[2])
+	}
+	if isRegex {
+		if r.re, err = compile("expression", from); err != nil {
+			return nil, err
+		}
+		r.template = to
+		return r, nil
+	}
+	expr, _ := translate(strings.TrimPrefix(from, "/"))
+	r.re = regexp.MustCompile(whole("/?" + expr))
+	var groups string
+	groups, r.template = translate(to)
+	if have, want := r.re.NumSubexp(), regexp.MustCompile(groups).NumSubexp(); want > have {
+		return nil, fmt.Errorf("%q: TO has %s, FROM has %d", text, wording.Plural(want, "wildcard"), have)
+	}
+	return r, nil
+}
+
+// Apply returns the new name of a topic with messages of a type, and whether the rule matches at
+// all.
+func (r *Rename) Apply(name, typ string) (string, bool) {
+	m := r.re.FindStringSubmatchIndex(name)
+	if m == nil || r.typ != nil && !r.typ.Match(typ) {
+		return name, false
+	}
+	r.used = true
+	return string(r.re.ExpandString(nil, r.template, name, m)), true
+}
+
+// Used reports whether the rule has matched a name.
+func (r *Rename) Used() bool { return r.used }

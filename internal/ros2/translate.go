@@ -1,0 +1,351 @@
+package ros2
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+
+	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
+	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// raw is a file of CDR messages.
+type raw interface {
+	rosbag.Indexed
+	rosbag.Latest
+}
+
+// qosKey is the key of a channel's metadata with the quality of service of its publishers.
+const qosKey = "offered_qos_profiles"
+
+// translator maps channels of ROS 2 to connections of ROS 1. All channels, of all files, that have the same topic,
+// type, definition and latching share a connection.
+type translator struct {
+	mapper      *mapping.Mapper
+	definitions func(type2 string) (schema string, ok bool) // for channels without one; may be nil
+	types       map[typeKey]*mapping.To1
+	failed      map[typeKey]error
+	made        map[connKey]*translated
+	conns       []*rosbag.Connection
+	reports     []*TopicReport                      // of conns, and of topics that are left out
+	about       map[*TopicReport]*rosbag.Connection // the connection of each report; of a topic that is left out, one that is not in conns
+	lost        map[string]*TopicReport             // of topics that are left out, by the line that says so
+	damage      []error                             // a line for each topic that is left out
+}
+
+type typeKey struct{ name, schema string }
+
+type connKey struct {
+	topic   string
+	kind    typeKey
+	latched bool
+}
+
+// translated is a connection of ROS 1 and how its messages are made.
+type translated struct {
+	conn    *rosbag.Connection
+	convert *mapping.To1 // nil: messages are those of ROS 1 already
+
+	mu     sync.Mutex // cursors of several goroutines write the report
+	report *TopicReport
+}
+
+// note records what became of a message. A message that cannot be converted counts as input only.
+func (t *translated) note(counts mapping.Counts, err error) {
+	if err == nil && counts == (mapping.Counts{}) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.report.Counts.Add(counts)
+	if err != nil {
+		t.report.In++
+		t.report.failed(err)
+	}
+}
+
+func newTranslator(m *mapping.Mapper, definitions func(string) (string, bool)) *translator {
+	return &translator{
+		mapper: m, definitions: definitions, types: map[typeKey]*mapping.To1{}, failed: map[typeKey]error{},
+		made: map[connKey]*translated{}, about: map[*TopicReport]*rosbag.Connection{}, lost: map[string]*TopicReport{},
+	}
+}
+
+// of returns the translation of a channel with a number of messages, nil if these cannot be translated.
+func (t *translator) of(c *rosbag.Connection, messages uint64, qos map[string]string) *translated {
+	encoding, foreign := c.Header.Get(rosbag.KeyMCAPEncoding)
+	if !foreign { // a channel of ROS 1
+		key := connKey{c.Topic, typeKey{c.Header.Type(), fmt.Sprint(len(t.conns))}, c.Header.Latching()}
+		report := &TopicReport{Topic: c.Topic, Type: c.Header.Type(), OutTopic: c.Topic, OutType: c.Header.Type(), Latched: key.latched}
+		t.reports = append(t.reports, report)
+		return t.add(key, c.Header, nil, report)
+	}
+	schema, _ := c.Header.Get(rosbag.KeyMCAPSchema)
+	schemaEncoding, _ := c.Header.Get(rosbag.KeyMCAPSchemaEncoding)
+	to, err := t.typeOf(c.Header.Type(), encoding, schemaEncoding, schema)
+	if err != nil {
+		t.leaveOut(c, messages, err)
+		return nil
+	}
+	text, _ := c.Header.Get(rosbag.KeyMCAPMetadata + qosKey)
+	if text == "" {
+		text = qos[c.Topic]
+	}
+	profiles, err := rosbag2.ParseQoS(text)
+	if err != nil {
+		about := &rosbag.Connection{Topic: c.Topic, Header: rosbag.Header{{Key: rosbag.KeyType, Value: to.Type}}}
+		t.damage = append(t.damage, &rosbag.TopicError{Conn: about, Err: fmt.Errorf("%w: it counts as not latched", err)})
+	}
+	key := connKey{c.Topic, typeKey{c.Header.Type(), schema}, rosbag2.Latched(profiles)}
+	if made := t.made[key]; made != nil {
+		return made
+	}
+	h := rosbag.Header{
+		{Key: rosbag.KeyCallerID, Value: callerID},
+		{Key: rosbag.KeyTopic, Value: c.Topic},
+		{Key: rosbag.KeyType, Value: to.Type},
+		{Key: rosbag.KeyMD5Sum, Value: to.MD5Sum},
+		{Key: rosbag.KeyMessageDefinition, Value: to.Definition},
+	}
+	if key.latched {
+		h = append(h, rosbag.Field{Key: rosbag.KeyLatching, Value: "1"})
+	}
+	report := &TopicReport{
+		Topic: c.Topic, Type: c.Header.Type(), OutTopic: c.Topic, OutType: to.Type, Latched: key.latched, Notes: to.Notes,
+	}
+	t.reports = append(t.reports, report)
+	return t.add(key, h, to, report)
+}
+
+// callerID is the publisher of all messages: recordings of ROS 2 do not say which node sent them.
+const callerID = "/rosbag2"
+
+func (t *translator) add(key connKey, h rosbag.Header, to *mapping.To1, report *TopicReport) *translated {
+	made := &translated{conn: &rosbag.Connection{ID: rosbag.ConnID(len(t.conns)), Topic: key.topic, Header: h}, convert: to, report: report}
+	t.about[report] = made.conn
+	t.conns = append(t.conns, made.conn)
+	t.made[key] = made
+	return made
+}
+
+// leaveOut reports a topic that cannot be translated, once, and counts its messages.
+func (t *translator) leaveOut(c *rosbag.Connection, messages uint64, why error) {
+	about := &rosbag.Connection{Topic: c.Topic, Header: rosbag.Header{
+		{Key: rosbag.KeyCallerID, Value: callerID},
+		{Key: rosbag.KeyType, Value: t.mapper.Name1(c.Header.Type())},
+	}}
+	var err error = &rosbag.TopicError{Conn: about, LeftOut: true, Err: why}
+	var encoding *rosbag.EncodingError
+	if errors.As(why, &encoding) {
+		encoding.Topic = c.Topic
+		err = why
+	}
+	line := err.Error()
+	if t.lost[line] == nil {
+		t.damage = append(t.damage, err)
+		r := &TopicReport{Topic: c.Topic, Type: c.Header.Type(), Reason: why.Error()}
+		t.about[r] = about
+		t.lost[line] = r
+		t.reports = append(t.reports, r)
+	}
+	t.lost[line].In += messages
+}
+
+// typeOf returns the conversion of a type.
+func (t *translator) typeOf(name, encoding, schemaEncoding, schema string) (*mapping.To1, error) {
+	switch {
+	case encoding != "cdr":
+		return nil, &rosbag.EncodingError{Encoding: encoding, Schema: name, SchemaEncoding: schemaEncoding}
+	case strings.Contains(name, "/srv/") || strings.Contains(name, "/action/"):
+		return nil, fmt.Errorf("its type %s is part of a service or an action, for which ROS 1 has no messages", name)
+	case schemaEncoding == "ros2idl":
+		return nil, fmt.Errorf("the definition of %s is IDL; only that of a .msg file can be read", name)
+	}
+	key := typeKey{name, schema}
+	if to, err := t.types[key], t.failed[key]; to != nil || err != nil {
+		return to, err
+	}
+	text, err := t.schema(name, schema)
+	var to *mapping.To1
+	if err == nil {
+		to, err = t.mapper.To1(name, text)
+	}
+	t.types[key], t.failed[key] = to, err
+	return to, err
+}
+
+// schema returns the definition of a type: that of the recording, of the user, or of ROS.
+func (t *translator) schema(name, schema string) (string, error) {
+	if strings.TrimSpace(schema) != "" {
+		return schema, nil
+	}
+	if t.definitions != nil {
+		if text, ok := t.definitions(name); ok {
+			return text, nil
+		}
+	}
+	if text, ok := t.mapper.Schema(name); ok {
+		return text, nil
+	}
+	return "", fmt.Errorf("the recording has no definition of %s; name a directory that has it with --definitions", name)
+}
+
+// translatedFile presents a file as a recording of ROS 1, with the connections of the translator.
+type translatedFile struct {
+	raw    raw
+	number int // of the file
+	conns  map[*rosbag.Connection]*translated
+	spans  []rosbag.Span
+}
+
+// newTranslatedFile translates the connections of a file.
+func newTranslatedFile(r raw, number int, t *translator, qos map[string]string) *translatedFile {
+	f := &translatedFile{raw: r, number: number, conns: map[*rosbag.Connection]*translated{}}
+	counts := rosbag.Counts(r)
+	for _, c := range r.Connections() {
+		if to := t.of(c, counts[c], qos); to != nil {
+			f.conns[c] = to
+		}
+	}
+	for i := range r.NumSpans() {
+		s := *r.Span(i)
+		s.Counts = nil
+		for _, n := range r.Span(i).Counts {
+			if to := f.conns[n.Conn]; to != nil {
+				s.Counts = append(s.Counts, rosbag.ConnCount{Conn: to.conn, Count: n.Count})
+			}
+		}
+		f.spans = append(f.spans, s)
+	}
+	return f
+}
+
+// wanted returns the filter for channels of a file that corresponds to keep, a filter for connections of ROS 1.
+func (f *translatedFile) wanted(keep func(*rosbag.Connection) bool) func(*rosbag.Connection) bool {
+	return func(c *rosbag.Connection) bool {
+		to := f.conns[c]
+		return to != nil && (keep == nil || keep(to.conn))
+	}
+}
+
+// Cursor returns a cursor over messages of ROS 1.
+func (f *translatedFile) Cursor(q rosbag.Query) rosbag.Cursor {
+	reuse := q.Reuse
+	q.Keep, q.Reuse = f.wanted(q.Keep), true // messages are copied
+	return &translatedCursor{f: f, raw: f.raw.Cursor(q), reuse: reuse}
+}
+
+// index returns the entries of a span.
+func (f *translatedFile) index(i int, keep func(*rosbag.Connection) bool) ([]rosbag.Entry, error) {
+	all, err := f.raw.Index(i, f.wanted(keep))
+	for n := range all {
+		all[n].Conn = f.conns[all[n].Conn].conn
+	}
+	return all, err
+}
+
+// latest returns the latest messages of connections.
+func (f *translatedFile) latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, rosbag.Found] {
+	return func(yield func(*rosbag.Connection, rosbag.Found) bool) {
+		for c, found := range f.raw.Latest(t, f.wanted(keep)) {
+			to := f.conns[c]
+			found.Err = f.aboutOutput(found.Err)
+			if found.Message != nil {
+				m, err := f.translate(to, found.Message, nil, nil)
+				found.Message = m
+				if err != nil {
+					found.Message, found.Err = nil, err
+				}
+			}
+			if !yield(to.conn, found) {
+				return
+			}
+		}
+	}
+}
+
+// translate returns a message of ROS 1 in memory of its own, or in frame. It adds to counts, which
+// may be nil.
+func (f *translatedFile) translate(to *translated, m *rosbag.Message, frame []byte, counts *mapping.Counts) (*rosbag.Message, error) {
+	out := &rosbag.Message{Conn: to.conn, Time: m.Time, Order: uint64(f.number)<<48 | m.Order&(1<<48-1)}
+	if to.convert == nil {
+		out.Frame = framed(frame, m.Data())
+	} else {
+		var err error
+		out.Frame, err = to.convert.Append(append(frame[:0], 0, 0, 0, 0), m.Data(), counts)
+		if err != nil {
+			return nil, &rosbag.TopicError{Conn: to.conn, Err: fmt.Errorf("message of %s: %w", m.Time, err)}
+		}
+		binary.LittleEndian.PutUint32(out.Frame, uint32(len(out.Frame)-4))
+	}
+	out.Share = len(out.Frame)
+	return out, nil
+}
+
+// aboutOutput returns an error of reading the file. If the error is about a connection of the file, the result is
+// about the corresponding connection of ROS 1.
+func (f *translatedFile) aboutOutput(err error) error {
+	var topic *rosbag.TopicError
+	if errors.As(err, &topic) {
+		if to := f.conns[topic.Conn]; to != nil {
+			return &rosbag.TopicError{Conn: to.conn, LeftOut: topic.LeftOut, Err: topic.Err}
+		}
+	}
+	return err
+}
+
+// framed returns data with its length before it, in the memory of frame.
+func framed(frame, data []byte) []byte {
+	if frame == nil {
+		frame = make([]byte, 0, len(data)+4)
+	}
+	return append(binary.LittleEndian.AppendUint32(frame[:0], uint32(len(data))), data...)
+}
+
+// translatedCursor is a cursor over messages of ROS 1.
+type translatedCursor struct {
+	f     *translatedFile
+	raw   rosbag.Cursor
+	reuse bool
+
+	// Of the latest message:
+	conn   *rosbag.Connection
+	to     *translated // what conn becomes
+	frame  []byte      // if it may be used again
+	counts mapping.Counts
+}
+
+// Next implements rosbag.Cursor.
+func (c *translatedCursor) Next() (*rosbag.Message, error) {
+	m, err := c.raw.Next()
+	if err != nil {
+		return nil, c.f.aboutOutput(err)
+	}
+	if !c.reuse {
+		c.frame = make([]byte, 0, len(m.Data())+64)
+	}
+	if m.Conn != c.conn {
+		c.conn, c.to = m.Conn, c.f.conns[m.Conn]
+	}
+	c.counts = mapping.Counts{}
+	out, err := c.f.translate(c.to, m, c.frame, &c.counts)
+	c.to.note(c.counts, err)
+	if err == nil && c.reuse {
+		c.frame = out.Frame
+	}
+	return out, err
+}
+
+// Begin implements rosbag.Starter.
+func (c *translatedCursor) Begin() {
+	if s, ok := c.raw.(rosbag.Starter); ok {
+		s.Begin()
+	}
+}
+
+// Close implements rosbag.Cursor.
+func (c *translatedCursor) Close() { c.raw.Close() }

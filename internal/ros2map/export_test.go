@@ -1,6 +1,0 @@
-package ros2map
-
-import "slices"
-
-// Distros returns all distributions, the oldest first.
-func Distros() []Distro { return slices.Clone(distros) }
