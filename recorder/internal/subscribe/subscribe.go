@@ -145,13 +145,7 @@ func (s *Set) Add(name string, priority int, since time.Time) error {
 		sub.topic = s.links.AddTopic(sub.name, resolved, sub.since)
 	}
 	if s.sim != nil && resolved == s.sim.Topic() {
-		err = s.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
-			l, err := s.links.OpenLink(sub.topic, info)
-			if err != nil {
-				return nil, err
-			}
-			return s.Tap.Link(resolved, l.Conn().Header, l), nil
-		})
+		err = s.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return s.openLink(resolved, sub, info) })
 		sub.close = s.sim.Forget
 	} else {
 		err = s.receive(resolved, priority, sub)
@@ -194,17 +188,22 @@ func (s *Set) receive(resolved string, priority int, sub *subscription) error {
 			if <-s.ready; !s.letIn {
 				return nil, intake.ErrEnded
 			}
-			l, err := s.links.OpenLink(sub.topic, info)
-			if err != nil {
-				return nil, err
-			}
-			return s.Tap.Link(resolved, l.Conn().Header, s.withTrigger(resolved, info, Watched(s.Watch, s.sim, resolved, info, l))), nil
+			return s.openLink(resolved, sub, info)
 		},
 	})
 	if err == nil {
 		sub.sub, sub.close = received, received.Close
 	}
 	return err
+}
+
+// openLink returns the sink of a link that is let in.
+func (s *Set) openLink(resolved string, sub *subscription, info tcpros.LinkInfo) (tcpros.LinkSink, error) {
+	l, err := s.links.OpenLink(sub.topic, info)
+	if err != nil {
+		return nil, err
+	}
+	return s.Tap.Link(resolved, l.Conn().Header, s.withTrigger(resolved, info, Watched(s.Watch, s.sim, resolved, info, l))), nil
 }
 
 // leaveDeserted leaves topics that discovery has found before and does not list any more, and that have no links.

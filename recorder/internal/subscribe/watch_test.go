@@ -4,8 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
+	"github.com/gorosbag/gorosbag/recorder/internal/testgraph"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -60,6 +63,35 @@ func TestWatchedLink(t *testing.T) {
 	}
 	if l.Closed(nil); sink.Ended != 1 {
 		t.Error("the sink is not closed with the link")
+	}
+}
+
+// TestWatchedClock: the clock of the graph is watched as any other topic, although its links are those of the clock.
+func TestWatchedClock(t *testing.T) {
+	t.Parallel()
+	w := &watching{topics: []string{"/clock"}, sink: &testlink.Sink{}}
+	g := testgraph.New(t)
+	g.Params = map[string]any{"/use_sim_time": true}
+	s := New(Config{Node: newNode(t, g.URI, "rec"), Log: zap.NewNop(), Watch: w})
+	defer s.Close()
+	sim, _, err := simtime.Find(t.Context(), s.Node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.UseClock(sim)
+	s.Record(newIntake(0).Links())
+	s.LetIn()
+	if err := s.Add("/clock", Named, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	sim.Release()
+	l, err := sim.Link(testlink.Info("/clock", "/sim"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Frames([]byte{8, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0}, 1, time.Now())
+	if w.shown != 1 || !w.bagTime.Equal(time.Unix(7, 0)) {
+		t.Errorf("shown %d messages, the last at %v", w.shown, w.bagTime)
 	}
 }
 
