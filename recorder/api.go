@@ -7,6 +7,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
+	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/tap"
 )
 
@@ -43,8 +44,11 @@ const (
 	SyncNone     = bagfile.SyncNone     // never: the kernel decides
 )
 
-// Errors of the disk and of files.
+// Errors that end a recording.
 var (
+	// ErrNotBegun means that the recording ended before the first time of the clock, so that there is no bag.
+	ErrNotBegun = simtime.ErrNoTime
+
 	// ErrMinSpace means that the recording ended because the disk is nearly full.
 	ErrMinSpace = disk.ErrMinSpace
 

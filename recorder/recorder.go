@@ -46,7 +46,7 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 		return control.Summary{}, err
 	}
 	r := &session{o: o, subs: subscribe.New(o.subscriptions())}
-	if ok, err := r.awaitClock(ctx); !ok || err != nil {
+	if err := r.awaitClock(ctx); err != nil {
 		r.subs.Close()
 		return control.Summary{}, errors.Join(err, outputs.Close())
 	}

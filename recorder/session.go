@@ -121,14 +121,14 @@ func (r *session) run(ctx context.Context) error {
 
 // awaitClock finds out whether the graph has a clock of its own, and waits for the first time of that
 // clock. Topics that the user named are linked to meanwhile, so that no message after the first time is
-// missed. awaitClock returns false if ctx ends before.
-func (r *session) awaitClock(ctx context.Context) (bool, error) {
+// missed. awaitClock returns ErrNotBegun if ctx ends before.
+func (r *session) awaitClock(ctx context.Context) error {
 	var err error
 	if r.o.sim, r.late, err = simtime.Find(ctx, r.o.Node); err != nil {
-		return false, err
+		return err
 	}
 	if r.o.sim == nil {
-		return true, nil
+		return nil
 	}
 	r.subs.UseClock(r.o.sim)
 	r.o.Tap.Follow(r.o.sim)
@@ -137,11 +137,11 @@ func (r *session) awaitClock(ctx context.Context) (bool, error) {
 			continue // Await waits for the clock
 		}
 		if err := r.subs.Add(name, subscribe.Named, time.Time{}); err != nil {
-			return false, err
+			return err
 		}
 	}
 	r.subs.LogNew()
-	return r.o.sim.Await(ctx, r.o.Log), nil
+	return r.o.sim.Await(ctx, r.o.Log)
 }
 
 // listen subscribes to the trigger of snapshots, if there are any.

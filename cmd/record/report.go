@@ -39,7 +39,7 @@ func report(console *term.Console, errs *program.Errors, s *settings, sum *contr
 	switch {
 	case errors.Is(err, recorder.ErrDiskHangs):
 		return errs.Fail(program.ExitInternal, err)
-	case errors.Is(err, recorder.ErrMinSpace):
+	case errors.Is(err, recorder.ErrMinSpace), errors.Is(err, recorder.ErrNotBegun):
 		return errs.Fail(program.ExitLoss, err)
 	case err != nil && sum.Duration == 0:
 		return errs.Fail(program.ExitUsage, err)

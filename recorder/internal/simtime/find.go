@@ -2,6 +2,7 @@ package simtime
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.uber.org/zap"
@@ -29,18 +30,21 @@ func Find(ctx context.Context, n *tcpros.Node) (sim *Sim, away bool, err error) 
 	return sim, false, err
 }
 
-// Await waits for the first time of the clock. It returns false if ctx ends before.
-func (c *Sim) Await(ctx context.Context, log *zap.Logger) bool {
+// ErrNoTime says that the clock of the graph has never had a time.
+var ErrNoTime = errors.New("the recording has not begun, and there is no bag: the parameter /use_sim_time is true, and no time but zero came on /clock")
+
+// Await waits for the first time of the clock. It returns ErrNoTime if ctx ends before.
+func (c *Sim) Await(ctx context.Context, log *zap.Logger) error {
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	for {
 		select {
 		case <-c.begun:
-			return true
+			return nil
 		case <-late.C:
 			log.Warn("/use_sim_time set to true and no clock published.  Still waiting for valid time...")
 		case <-ctx.Done():
-			return false
+			return ErrNoTime
 		}
 	}
 }

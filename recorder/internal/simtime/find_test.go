@@ -2,6 +2,7 @@ package simtime_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,8 +71,8 @@ func TestAwaitWarns(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		begun := time.Now()
-		if simtime.New().Await(ctx, zap.New(core)) {
-			t.Error("begun without a time")
+		if err := simtime.New().Await(ctx, zap.New(core)); !errors.Is(err, simtime.ErrNoTime) {
+			t.Errorf("without a time: %v", err)
 		}
 		if all := logs.All(); len(all) != 1 || all[0].Time.Sub(begun) != 2*time.Second {
 			t.Errorf("logged: %v", all)

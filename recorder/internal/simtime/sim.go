@@ -99,8 +99,8 @@ func (c *Sim) Step() time.Duration {
 	return 0
 }
 
-// Release lets links pass on messages. Until then they wait, so that /clock, if it is recorded, is recorded from
-// its first message on.
+// Release lets links pass on messages. Until then they wait with the first time of the clock, so that /clock, if it is
+// recorded, is recorded from that message on. Messages before it, all of them zero, are not recorded, as in stock.
 func (c *Sim) Release() {
 	if c != nil {
 		c.release.Do(func() { close(c.released) })
@@ -213,6 +213,9 @@ func (l *clockLink) Frames(run []byte, _ int, received time.Time) {
 		if len(frame) >= 12 {
 			sec, nsec := binary.LittleEndian.Uint32(frame[4:]), binary.LittleEndian.Uint32(frame[8:])
 			l.clock.Set(int64(sec)*int64(time.Second) + int64(nsec))
+		}
+		if l.clock.now.Load() == 0 {
+			continue // a simulator that begins at zero: its first time comes on this link, which must not wait
 		}
 		<-l.clock.released
 		if rec := l.rec.Load(); rec != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -49,15 +50,60 @@ func TestBegins(t *testing.T) {
 	l.Frames(ticks(0), 1, time.Now())
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if sim.Await(ended, zap.NewNop()) {
-		t.Error("begun at zero")
+	if err := sim.Await(ended, zap.NewNop()); !errors.Is(err, simtime.ErrNoTime) {
+		t.Errorf("at zero: %v", err)
 	}
 	l.Frames(ticks(1), 1, time.Now())
-	if !sim.Await(t.Context(), zap.NewNop()) {
-		t.Error("not begun at 1 s")
+	if err := sim.Await(t.Context(), zap.NewNop()); err != nil {
+		t.Errorf("at 1 s: %v", err)
 	}
 	if at := sim.At(time.Now()); !at.Equal(time.Unix(1, 1)) {
 		t.Errorf("it is %v", at)
+	}
+}
+
+// TestBeginsAtZero: a simulator that begins at zero sends its first time on the same link. The link must not wait for
+// the recording before, and with the first time it must.
+func TestBeginsAtZero(t *testing.T) {
+	t.Parallel()
+	for name, runs := range map[string][][]byte{
+		"a run for each": {ticks(0), ticks(0), ticks(1), ticks(2)},
+		"one run":        {ticks(0, 0, 1, 2)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				sim, recorded := simtime.New(), &testlink.Sink{}
+				if err := sim.Record(func(tcpros.LinkInfo) (tcpros.LinkSink, error) { return recorded, nil }); err != nil {
+					t.Fatal(err)
+				}
+				l, err := sim.Link(testlink.Info("/clock", "/sim"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				ended := make(chan struct{})
+				go func() { // ends when the link has its frames
+					defer close(ended)
+					for _, run := range runs {
+						l.Frames(run, len(run)/12, time.Now())
+					}
+				}()
+				synctest.Wait()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				if err := sim.Await(ctx, zap.NewNop()); err != nil {
+					t.Errorf("not begun although a time came: %v", err)
+				}
+				if recorded.Messages != 0 {
+					t.Errorf("%d messages are recorded before the recording has begun", recorded.Messages)
+				}
+				sim.Release()
+				<-ended
+				if recorded.Messages != 2 { // the times that are not zero
+					t.Errorf("%d messages of /clock are recorded, want 2", recorded.Messages)
+				}
+			})
+		})
 	}
 }
 
@@ -180,8 +226,8 @@ func TestHeldUntilRelease(t *testing.T) {
 		defer close(sent)
 		l.Frames(ticks(7), 1, time.Now())
 	}()
-	if !sim.Await(t.Context(), zap.NewNop()) { // the clock itself does not wait
-		t.Fatal("not begun")
+	if err := sim.Await(t.Context(), zap.NewNop()); err != nil { // the clock itself does not wait
+		t.Fatal(err)
 	}
 	s := &testlink.Sink{}
 	if err := sim.Record(func(tcpros.LinkInfo) (tcpros.LinkSink, error) { return s, nil }); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -92,24 +93,74 @@ func sameStamps(a, b bags.Dumped) (n int) {
 	return n
 }
 
-// TestNoClock: a recording that waits for the clock ends at once when it is told to, with exit code 0.
+// TestNoClock: a recording that waits for the clock ends at once when it is told to. It says that it has not
+// begun, and why.
 func TestNoClock(t *testing.T) {
 	t.Parallel()
-	harness.Long(t, "starts a roscore, a master in Python")
-	g := harness.NewGraph(t, "roscore")
-	g.Run("rosparam", "set", "/use_sim_time", "true")
-	rec := g.Start("gorecord", "-a", "-O", "out")
-	rec.Printed("Still waiting for valid time...")
-	rec.Stop()
-	if harness.Size(g, "out.bag") >= 0 || harness.Size(g, "out.bag.active") >= 0 {
-		t.Error("there is a bag")
+	for name, zero := range map[string]bool{"no clock": false, "a clock that stays at zero": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g, sim := simulator(t)
+			if zero {
+				sim.clock.Source(true).Publish(tick(0))
+			}
+			rec := g.Start("gorecord", "-a", "-O", "out")
+			rec.Printed("Still waiting for valid time...")
+			rec.Signal(syscall.SIGINT)
+			rec.Ended(3, "the recording has not begun, and there is no bag: the parameter /use_sim_time is true, and no time but zero came on /clock")
+			if harness.Size(g, "out.bag") >= 0 || harness.Size(g, "out.bag.active") >= 0 {
+				t.Error("there is a bag")
+			}
+		})
 	}
 }
 
-// TestSimTimeStartsAgain: a simulator that plays in a loop goes back at the end of each pass. Limits of
-// topics hold in every pass as in the first one, and files end as time passes on the clock.
-func TestSimTimeStartsAgain(t *testing.T) {
+// TestSimTimeBeginsAtZero: the clock of many simulators begins at zero. The recording begins with the first time after
+// it, and has each message from then on.
+func TestSimTimeBeginsAtZero(t *testing.T) {
 	t.Parallel()
+	for name, what := range map[string][]string{"named": {"/chatter", "/clock"}, "all": {"-a"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g, sim := simulator(t)
+			chatter := peers.Advertise(g, sim.node, "/chatter", false)
+			rec := g.Start("gorecord", append(what, "-O", "out")...)
+			linked := func(p *tcpros.Publication) {
+				g.Eventually("the recorder is linked", func() bool { return p.Subscribers() > 0 })
+			}
+			linked(sim.clock)
+			ticks := sim.clock.Source(false)
+			for range 3 {
+				ticks.Publish(tick(0))
+			}
+			ticks.Publish(tick(time.Second))
+			linked(chatter)
+			g.Eventually("the recording has begun", func() bool { return harness.Size(g, "out.bag.active") > 0 })
+			for i := range 10 {
+				ticks.Publish(tick(2*time.Second + time.Duration(i)*time.Millisecond))
+				chatter.Source(false).Publish(peers.StringFrame(fmt.Sprint(i)))
+			}
+			rec.WaitIdle()
+			rec.Stop()
+			got := bags.Read(t, filepath.Join(g.Dir, "out.bag"))
+			if n := len(got["/chatter"].Messages); n != 10 {
+				t.Errorf("%d messages of /chatter, want 10", n)
+			}
+			if n := len(got["/clock"].Messages); n < 10 || n > 11 { // with -a the first one may come before the topic is found
+				t.Errorf("%d messages of /clock, want 10 or 11", n)
+			}
+		})
+	}
+}
+
+// simulated is the node of a simulator.
+type simulated struct {
+	node  *tcpros.Node
+	clock *tcpros.Publication
+}
+
+// simulator is a graph with /use_sim_time and a node that advertises /clock.
+func simulator(t *testing.T) (*harness.Graph, simulated) {
 	g := harness.NewGraph(t, "gomaster")
 	n := peers.Node(g, "simulator")
 	if err := n.Master().SetParam(t.Context(), "/use_sim_time", true); err != nil {
@@ -121,6 +172,21 @@ func TestSimTimeStartsAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return g, simulated{n, clock}
+}
+
+// tick is a frame of rosgraph_msgs/Clock.
+func tick(now time.Duration) []byte {
+	frame := binary.LittleEndian.AppendUint32([]byte{8, 0, 0, 0}, uint32(now/time.Second))
+	return binary.LittleEndian.AppendUint32(frame, uint32(now%time.Second))
+}
+
+// TestSimTimeStartsAgain: a simulator that plays in a loop goes back at the end of each pass. Limits of
+// topics hold in every pass as in the first one, and files end as time passes on the clock.
+func TestSimTimeStartsAgain(t *testing.T) {
+	t.Parallel()
+	g, sim := simulator(t)
+	n, clock := sim.node, sim.clock
 	topics := []string{"/rate", "/every", "/both"}
 	publications := []*tcpros.Publication{clock}
 	var sources []*tcpros.Source
@@ -141,8 +207,7 @@ func TestSimTimeStartsAgain(t *testing.T) {
 		for step := range steps {
 			<-pace.C
 			now := 100*time.Second + time.Duration(step)*50*time.Millisecond
-			frame := binary.LittleEndian.AppendUint32([]byte{8, 0, 0, 0}, uint32(now/time.Second))
-			ticks.Publish(binary.LittleEndian.AppendUint32(frame, uint32(now%time.Second)))
+			ticks.Publish(tick(now))
 			for _, s := range sources {
 				s.Publish(peers.StringFrame(fmt.Sprint(pass)))
 			}
