@@ -18,10 +18,10 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// storeError is an error of a store: its Message does not name the place.
+// storeError is an error of a store: place.Error.
 type storeError interface {
 	error
-	Message() string
+	MessageWithoutPlace() string
 }
 
 // Redact returns a URL without user, password and parameters, which may contain a signature,
@@ -43,7 +43,7 @@ func Redact(raw string) string {
 }
 
 // Explain turns an error of a file, a store or a bag into one line: what is wrong, where, what to do.
-// The line does not name the file. Error(Error(err)) is Error(err). Other errors, and those of a
+// The line does not name the file. Explain(Explain(err)) is Explain(err). Other errors, and those of a
 // canceled context, are returned as they are.
 func Explain(err error) error {
 	var path *fs.PathError
@@ -55,7 +55,7 @@ func Explain(err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &remote):
-		return errors.New(remote.Message())
+		return errors.New(remote.MessageWithoutPlace())
 	case errors.As(err, &limit) && limit.Op == rosbag.OpChunk:
 		return errors.New(text + "; a larger --max-chunk unpacks it")
 	case errors.Is(err, fs.ErrNotExist):

@@ -29,10 +29,11 @@ type Error struct {
 }
 
 // Error implements error.
-func (e *Error) Error() string { return e.URL + ": " + e.Message() }
+func (e *Error) Error() string { return e.URL + ": " + e.MessageWithoutPlace() }
 
-// Message returns the text without the URL.
-func (e *Error) Message() string {
+// MessageWithoutPlace returns the text without the URL. Package wording finds errors of stores by this method: its
+// name is long, so that no error of a library has it by chance.
+func (e *Error) MessageWithoutPlace() string {
 	if e.Advice != "" {
 		return e.Reason + ": " + e.Advice
 	}
@@ -43,7 +44,7 @@ func (e *Error) Message() string {
 func Message(err error) string {
 	var ours *Error
 	if errors.As(err, &ours) {
-		return ours.Message()
+		return ours.MessageWithoutPlace()
 	}
 	return err.Error()
 }
