@@ -1,17 +1,14 @@
 //go:build unix
 
-// Package testkit keeps the programs that tests start from outliving them, also when the
-// process of the tests is killed or hits its timeout.
+// This file keeps the programs that tests start from outliving them, also when the process of
+// the tests is killed or hits its timeout.
 //
 // Start makes a child die with the process that started it. Main covers all other processes, such
 // as grandchildren and containers: every process that is started while Main runs inherits a mark in
 // its environment. A guardian, a second process of the same executable, waits at a pipe for the end
 // of the tests. If the tests end without a message, the guardian kills all processes with the mark,
 // and runs the commands of AfterDeath.
-//
-// CPUTime measures the work of a test where the load of the machine would disturb a clock.
-//
-// Only tests import it.
+
 package testkit
 
 import (
