@@ -95,10 +95,10 @@ func play(ctx context.Context, s *settings, bags []*player.Bag, graph *program.G
 	}
 	o.OnStatus = d.update
 	defer d.hide() // also when Run panics
-	face := face.New(d.marks...)
-	defer doors.NotifySystemd(ctx, node, d.log, face)()
+	ui := face.New(d.marks...)
+	defer doors.NotifySystemd(ctx, node, d.log, ui)()
 	o.Viewing = newViewing(s, node)
-	endWeb, err := doors.ServeWeb(ctx, &s.Web, node, d.log, face, o.Viewing.Source())
+	endWeb, err := doors.ServeWeb(ctx, &s.Web, node, d.log, ui, o.Viewing.Source())
 	if err != nil {
 		return control.Summary{}, err
 	}
@@ -107,9 +107,9 @@ func play(ctx context.Context, s *settings, bags []*player.Bag, graph *program.G
 	defer func() { endServing() }()
 	o.OnStart = func(control control.Control) {
 		graph.PublishLog(out) //nolint:contextcheck // it publishes until Close; here, after the topics of the bags, which may have /rosout
-		face.Attach(control)
-		endServing = serve(s, node, face, d.log) //nolint:contextcheck // it serves until Close
-		d.show(ctx, node.Name(), control, face.Commands())
+		ui.Attach(control)
+		endServing = serve(s, node, ui, d.log) //nolint:contextcheck // it serves until Close
+		d.show(ctx, node.Name(), control, ui.Commands())
 	}
 	if o.Prefix != "" {
 		fmt.Fprintf(d.out, "Using prefix '%s' for topics\n", termtext.Plain(o.Prefix)) //nolint:errcheck // a console takes everything

@@ -14,11 +14,11 @@ import (
 
 // serve provides the control of play on the ROS graph, unless it is switched off, until end is
 // called. A failure does not end play.
-func serve(s *settings, node *tcpros.Node, face *face.Face, log *zap.Logger) (end func()) {
+func serve(s *settings, node *tcpros.Node, ui *face.Face, log *zap.Logger) (end func()) {
 	if s.control.noServices {
 		return func() {}
 	}
-	end, err := doors.ServeGraph(node, log, face)
+	end, err := doors.ServeGraph(node, log, ui)
 	if err != nil {
 		log.Warn("other nodes cannot steer play", zap.Error(err))
 		return func() {}

@@ -48,8 +48,8 @@ func run(args []string) int {
 	graph.PublishLog(logTo.Rosout)
 	o := s.options(log)
 	o.Node, o.Hurry = graph.Node, signals.Abort
-	face := face.New(o.Control, s.disk.pin)
-	defer doors.NotifySystemd(ctx, graph.Node, log, face)() // first and last: a store may keep us waiting
+	ui := face.New(o.Control, s.disk.pin)
+	defer doors.NotifySystemd(ctx, graph.Node, log, ui)() // first and last: a store may keep us waiting
 	up, err := startUploads(ctx, &s.upload, &o)
 	if err != nil {
 		return errs.Fail(program.ExitUsage, errors.Join(err, graph.Close()))
@@ -66,11 +66,11 @@ func run(args []string) int {
 	fitMemory(&o, limit, memory, log)
 	limitMemory(o.MemoryBytes(), memory+masterMemory(s.ROS.EmbeddedMaster))
 	defer snapshotOnSignal(o.Control, log)()
-	endServing, err := serve(ctx, s, &o, face)
+	endServing, err := serve(ctx, s, &o, ui)
 	if err != nil {
 		return errs.Fail(program.ExitUsage, errors.Join(err, graph.Close()))
 	}
-	hide := show(ctx, s, &o, face, console, signals)
+	hide := show(ctx, s, &o, ui, console, signals)
 	defer hide() // also when Run panics
 	sum, runErr := recorder.Run(ctx, o)
 	hide()

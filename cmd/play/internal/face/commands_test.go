@@ -24,10 +24,10 @@ func answer(t *testing.T, c *command.Command, given command.Params) string {
 }
 
 // find returns the only command with a property.
-func find(t *testing.T, face *face.Face, is func(*command.Command) bool) *command.Command {
+func find(t *testing.T, ui *face.Face, is func(*command.Command) bool) *command.Command {
 	t.Helper()
 	var found []command.Command
-	for _, c := range face.Commands() {
+	for _, c := range ui.Commands() {
 		if is(&c) {
 			found = append(found, c)
 		}
@@ -40,17 +40,17 @@ func find(t *testing.T, face *face.Face, is func(*command.Command) bool) *comman
 
 // early is a player two seconds after the first of ten seconds.
 func early() (*face.Face, *fakePlayer) {
-	face, f := playing("/t")
+	ui, f := playing("/t")
 	f.stats.Position, f.stats.Length, f.stats.MarkTo, f.stats.BagTime = 2*time.Second, 10*time.Second, 0, rosbag.Time{Sec: 1002}
-	return face, f
+	return ui, f
 }
 
 func TestServices(t *testing.T) {
 	t.Parallel()
-	face, f := early()
+	ui, f := early()
 	call := func(service string, given command.Params) string {
 		t.Helper()
-		return answer(t, find(t, face, func(c *command.Command) bool { return c.Service == service }), given)
+		return answer(t, find(t, ui, func(c *command.Command) bool { return c.Service == service }), given)
 	}
 	on, off := command.Params{"on": true}, command.Params{"on": false}
 	const at = " at 2.000 s of 10.000 s"
@@ -117,7 +117,7 @@ func TestServices(t *testing.T) {
 // TestTopics: numbers and times mean what the topics of stock tools mean by them.
 func TestTopics(t *testing.T) {
 	t.Parallel()
-	face, f := early()
+	ui, f := early()
 	f.stats.Paused = true
 	for _, step := range []struct {
 		topic string
@@ -139,7 +139,7 @@ func TestTopics(t *testing.T) {
 		{"burst", 5, "burst 5"},
 		{"burst", math.MaxInt32, "burst 2147483647"},
 	} {
-		c := find(t, face, func(c *command.Command) bool { return c.Topic == step.topic })
+		c := find(t, ui, func(c *command.Command) bool { return c.Topic == step.topic })
 		before := len(f.said())
 		_, err := c.Run(t.Context(), command.Params{c.Params[0].Name: step.value})
 		calls := f.said()[before:]

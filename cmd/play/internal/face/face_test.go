@@ -123,13 +123,13 @@ func TestRecordedMarks(t *testing.T) {
 	t.Parallel()
 	f := newFakePlayer("/t")
 	zero := f.stats.BagTime.Add(-f.stats.Position)
-	face := face.New(note.Mark{Time: zero.Add(-time.Second), Text: "before"}, note.Mark{Time: zero.Add(1500 * time.Millisecond), Text: "<door>"},
+	ui := face.New(note.Mark{Time: zero.Add(-time.Second), Text: "before"}, note.Mark{Time: zero.Add(1500 * time.Millisecond), Text: "<door>"},
 		note.Mark{Time: zero.Add(time.Hour), Text: "after"})
-	c := webtest.Serve(t, face)
+	c := webtest.Serve(t, ui)
 	if a := c.Get("/api/v1/recorded_marks"); a.Status != http.StatusServiceUnavailable {
 		t.Errorf("before the player: %d", a.Status)
 	}
-	face.Attach(f)
+	ui.Attach(f)
 	got := webtest.Decode[[]struct {
 		Position, Time float64
 		Text           string
@@ -227,10 +227,10 @@ func TestPagesAreComplete(t *testing.T) {
 // the rate begins afresh.
 func TestPace(t *testing.T) {
 	t.Parallel()
-	face, f := playing("/t")
+	ui, f := playing("/t")
 	shows := func(when, want string) {
 		t.Helper()
-		_, state, _ := strings.Cut(webtest.JSON(t, face.Poll(time.Unix(0, 0)).State), `"rate":`)
+		_, state, _ := strings.Cut(webtest.JSON(t, ui.Poll(time.Unix(0, 0)).State), `"rate":`)
 		if !strings.HasPrefix(state, want) {
 			t.Errorf("%s: %.60s, want %s", when, state, want)
 		}

@@ -64,9 +64,9 @@ func (f *fakeControl) Bookmark() (time.Duration, error) {
 
 // keysOf returns the keys of a player.
 func keysOf(f *fakeControl, log *zap.Logger, marks []note.Mark) []term.Key[control.Stats] {
-	face := face.New()
-	face.Attach(f)
-	orders := &screen.Orders{Control: f, Commands: face.Commands(), Quit: func() { f.tell("quit") }, Marks: marks, Log: log}
+	ui := face.New()
+	ui.Attach(f)
+	orders := &screen.Orders{Control: f, Commands: ui.Commands(), Quit: func() { f.tell("quit") }, Marks: marks, Log: log}
 	return orders.Keys()
 }
 

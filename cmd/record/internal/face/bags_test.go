@@ -25,13 +25,13 @@ func TestBags(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := time.UnixMilli(1_748_682_000_500)
-	face, f := recordingTo()
+	ui, f := recordingTo()
 	f.bags = []control.Bag{
 		{ID: 0, Name: "/bags/a_0.bag", Bytes: 10, Deleted: true},
 		{ID: 1, Name: name, Bytes: int64(len(content)), Messages: 7, Begun: begun, Ended: begun.Add(time.Minute), Pinned: true},
 		{ID: 2, Name: "/bags/s.bag", Bytes: 20, Begun: begun, Ended: begun, Snapshot: true},
 	}
-	c := webtest.Serve(t, face)
+	c := webtest.Serve(t, ui)
 	list := strings.TrimSpace(c.Get("/api/v1/bags").Body)
 	const want = `[{"id":2,"name":"s.bag","bytes":20,"messages":null,"begun":1748682000.5,"seconds":0,"snapshot":true,"pinned":false},` +
 		`{"id":1,"name":"rücken \"1\".bag","bytes":5741,"messages":7,"begun":1748682000.5,"seconds":60,"snapshot":false,"pinned":true}]`

@@ -51,7 +51,7 @@ func answer(t *testing.T, c *command.Command, given command.Params) string {
 // TestServices: each answer says what was done, with the file that it is about.
 func TestServices(t *testing.T) {
 	t.Parallel()
-	face, f := recordingTo()
+	ui, f := recordingTo()
 	on, off := command.Params{"on": true}, command.Params{"on": false}
 	for _, step := range []struct {
 		service string
@@ -79,13 +79,13 @@ func TestServices(t *testing.T) {
 		{"pause_recording", on, "false: " + control.ErrStopped.Error()},
 		{"start", nil, "true: recording to /bags/a_2.bag"},
 	} {
-		if got := answer(t, command.ByService(face.Commands(), step.service), step.given); got != step.want {
+		if got := answer(t, command.ByService(ui.Commands(), step.service), step.given); got != step.want {
 			t.Errorf("~%s answers %q, want %q", step.service, got, step.want)
 		}
 	}
 	f.change(func(s *control.Stats) { s.File, s.Snapshots.Mode = "", control.SnapshotOnly })
 	for _, step := range []struct{ service, want string }{{"pause", "true: paused recording"}, {"stop", "true: stopped"}} {
-		if got := answer(t, command.ByService(face.Commands(), step.service), nil); got != step.want {
+		if got := answer(t, command.ByService(ui.Commands(), step.service), nil); got != step.want {
 			t.Errorf("when only snapshots are written ~%s answers %q, want %q", step.service, got, step.want)
 		}
 	}
@@ -94,8 +94,8 @@ func TestServices(t *testing.T) {
 // TestMarkTopic: a mark from the topic has a text, unlike one from the service, which can give none.
 func TestMarkTopic(t *testing.T) {
 	t.Parallel()
-	face, f := recordingTo()
-	all := face.Commands()
+	ui, f := recordingTo()
+	all := ui.Commands()
 	mark := &all[slices.IndexFunc(all, func(c command.Command) bool { return c.Topic == "mark" })]
 	if got := answer(t, mark, command.Params{"text": "door opened"}); got != `true: marked "door opened"` {
 		t.Errorf("with a text: %q", got)
@@ -138,8 +138,8 @@ func TestVerbs(t *testing.T) {
 	} {
 		t.Run(test.verb+" "+test.body, func(t *testing.T) {
 			t.Parallel()
-			face, f := recordingTo()
-			a := webtest.Serve(t, face).Post("/api/v1/"+test.verb, test.body)
+			ui, f := recordingTo()
+			a := webtest.Serve(t, ui).Post("/api/v1/"+test.verb, test.body)
 			if a.Status != test.status || !strings.Contains(a.Body, test.want) {
 				t.Errorf("status %d, want %d: %s, want %s", a.Status, test.status, a.Body, test.want)
 			}
@@ -157,8 +157,8 @@ func TestVerbs(t *testing.T) {
 // TestRefusals: the status of an answer tells what kind of error a recording has returned.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	face, f := recordingTo()
-	c := webtest.Serve(t, face)
+	ui, f := recordingTo()
+	c := webtest.Serve(t, ui)
 	for err, want := range map[error]int{
 		control.ErrNotRecording: http.StatusServiceUnavailable, control.ErrNoRoom: http.StatusServiceUnavailable,
 		control.ErrStopped: http.StatusConflict, control.ErrPaused: http.StatusConflict,

@@ -72,9 +72,9 @@ func TestHealth(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			face, f := recordingTo(control.TopicStats{Topic: "/t", Publishers: 1})
+			ui, f := recordingTo(control.TopicStats{Topic: "/t", Publishers: 1})
 			f.change(test.change)
-			c := webtest.Serve(t, face)
+			c := webtest.Serve(t, ui)
 			live, ready, health := c.Get("/livez"), c.Get("/readyz"), c.Get("/healthz")
 			if live.Status != 200 || ready.Status != test.ready || health.Status != test.health {
 				t.Errorf("%d; %d %s; %d %s", live.Status, ready.Status, ready.Body, health.Status, health.Body)
@@ -89,9 +89,9 @@ func TestHealth(t *testing.T) {
 // TestHealthDetails counts topics, publishers, and topics without a publisher.
 func TestHealthDetails(t *testing.T) {
 	t.Parallel()
-	face, f := recordingTo(control.TopicStats{Topic: "/a", Publishers: 2}, control.TopicStats{Topic: "/b"})
+	ui, f := recordingTo(control.TopicStats{Topic: "/a", Publishers: 2}, control.TopicStats{Topic: "/b"})
 	f.change(func(s *control.Stats) { s.DiskFree = 5000 })
-	got := webtest.Serve(t, face).Get("/healthz").Body
+	got := webtest.Serve(t, ui).Get("/healthz").Body
 	const want = `"details":{"state":"recording","topics":2,"publishers":2,"topics_without_publisher":1,"links_lost_last_minute":0,` +
 		`"messages_lost_last_minute":0,"disk_free":5000,"time_left":null}`
 	if !strings.Contains(got, want) {
@@ -102,7 +102,7 @@ func TestHealthDetails(t *testing.T) {
 // TestState: the state has all that the page shows, without directories; null is what is not known.
 func TestState(t *testing.T) {
 	t.Parallel()
-	face, f := recordingTo()
+	ui, f := recordingTo()
 	taken := time.Unix(1_748_682_000, 0)
 	f.change(func(s *control.Stats) {
 		s.Elapsed, s.Part, s.Finished, s.Buffered, s.BufferMost = 90*time.Second, 2, 3, 10, 20
@@ -113,7 +113,7 @@ func TestState(t *testing.T) {
 			Topic: "/a", Type: "a/B", Publishers: 1, Messages: 10, Bytes: 100, Dropped: 2, Causes: map[string]uint64{"disk": 2}, Missed: 3, LeftOut: 5, Passed: 4, Last: taken.Add(-2 * time.Second),
 		}, {Topic: "/b"}}
 	})
-	view := face.Poll(taken)
+	view := ui.Poll(taken)
 	got := webtest.JSON(t, view.State)
 	const want = `{"state":"recording","ending":false,"elapsed":90,"file":"a_0.bag","part":2,"file_bytes":4096,"bytes":4096,"messages":10,"dropped":2,"missed":3,` +
 		`"lost_last_minute":5,"buffered":10,"buffer_most":20,"disk_free":null,"time_left":null,"finished":3,"pin":300,` +
@@ -131,7 +131,7 @@ func TestState(t *testing.T) {
 // than that repeats them, and the last minute has one for each second.
 func TestRates(t *testing.T) {
 	t.Parallel()
-	face, f := recordingTo(control.TopicStats{Topic: "/a"})
+	ui, f := recordingTo(control.TopicStats{Topic: "/a"})
 	poll := func(after time.Duration, messages uint64) string {
 		f.change(func(s *control.Stats) {
 			s.Taken, s.Elapsed = s.Taken.Add(after), s.Elapsed+after
@@ -140,7 +140,7 @@ func TestRates(t *testing.T) {
 			s.Topics[0].Passed += messages - messages/2
 			s.Topics[0].Bytes += 100 * messages
 		})
-		_, rates, _ := strings.Cut(webtest.JSON(t, face.Poll(time.Unix(0, 0)).State), `"hz":`)
+		_, rates, _ := strings.Cut(webtest.JSON(t, ui.Poll(time.Unix(0, 0)).State), `"hz":`)
 		rates, _, _ = strings.Cut(rates, `,"dropped"`)
 		return rates
 	}
@@ -164,14 +164,14 @@ func TestRates(t *testing.T) {
 // gone for a minute.
 func TestTopicsThatAreGone(t *testing.T) {
 	t.Parallel()
-	face, f := recordingTo(control.TopicStats{Topic: "/a"}, control.TopicStats{Topic: "/b"})
+	ui, f := recordingTo(control.TopicStats{Topic: "/a"}, control.TopicStats{Topic: "/b"})
 	poll := func(change func(s *control.Stats)) string {
 		f.change(func(s *control.Stats) {
 			s.Taken, s.Elapsed = s.Taken.Add(time.Second), s.Elapsed+time.Second
 			s.Topics = slices.Clone(s.Topics)
 			change(s)
 		})
-		return webtest.JSON(t, face.Poll(time.Unix(0, 0)).State)
+		return webtest.JSON(t, ui.Poll(time.Unix(0, 0)).State)
 	}
 	poll(func(*control.Stats) {})
 	poll(func(s *control.Stats) { s.Topics[0].Messages, s.Topics[1].Messages = 10, 20 })
@@ -188,7 +188,7 @@ func TestTopicsThatAreGone(t *testing.T) {
 	for range lastminute.Seconds + 1 {
 		poll(func(s *control.Stats) { s.Topics = s.Topics[:1] })
 	}
-	c := webtest.Serve(t, face, func(o *web.Options) { o.Node = "/rec" })
+	c := webtest.Serve(t, ui, func(o *web.Options) { o.Node = "/rec" })
 	if minutes := webtest.Decode[map[string][]float64](t, c.Get("/api/v1/last_minute")); len(minutes) != 1 || minutes["/b"] == nil {
 		t.Errorf("the last minute of %v", slices.Sorted(maps.Keys(minutes)))
 	}
@@ -197,15 +197,15 @@ func TestTopicsThatAreGone(t *testing.T) {
 // TestLastMinute: the page gets the rate of each second of the last minute.
 func TestLastMinute(t *testing.T) {
 	t.Parallel()
-	face, f := recordingTo(control.TopicStats{Topic: "/a"})
+	ui, f := recordingTo(control.TopicStats{Topic: "/a"})
 	for second := range 5 {
 		f.change(func(s *control.Stats) {
 			s.Taken, s.Elapsed = s.Taken.Add(time.Second), time.Duration(second)*time.Second
 			s.Topics[0].Messages += uint64(10 * second)
 		})
-		face.Poll(time.Unix(int64(second), 0))
+		ui.Poll(time.Unix(int64(second), 0))
 	}
-	c := webtest.Serve(t, face, func(o *web.Options) { o.Node = "/rec" })
+	c := webtest.Serve(t, ui, func(o *web.Options) { o.Node = "/rec" })
 	got := webtest.Decode[map[string][]float64](t, c.Get("/api/v1/last_minute"))
 	if want := []float64{10, 20, 30, 40}; !slices.Equal(got["/a"], want) || len(got) != 1 {
 		t.Errorf("%v, want %v", got, want)

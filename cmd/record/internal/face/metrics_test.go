@@ -35,7 +35,7 @@ func TestCommandsAreDescribed(t *testing.T) {
 // that ended count in the sums only.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	face, f := recordingTo(control.TopicStats{Topic: "/a", Messages: 5, Dropped: 3, Causes: map[string]uint64{"disk": 1, "udp": 2}, Missed: 4, LeftOut: 6, Passed: 7}, control.TopicStats{Topic: "/b"},
+	ui, f := recordingTo(control.TopicStats{Topic: "/a", Messages: 5, Dropped: 3, Causes: map[string]uint64{"disk": 1, "udp": 2}, Missed: 4, LeftOut: 6, Passed: 7}, control.TopicStats{Topic: "/b"},
 		control.TopicStats{Topic: control.EndedTopics, Messages: 50, Dropped: 1, Causes: map[string]uint64{"link": 1}, Missed: 1})
 	f.change(func(s *control.Stats) {
 		s.Elapsed, s.DiskFree = time.Minute, 5000
@@ -94,7 +94,7 @@ gorecord_trigger_fired_total{option="mark-on",trigger="1"} 2
 		"gorecord_messages_left_out_total", "gorecord_messages_passed_total",
 		"gorecord_store_state", "gorecord_trigger_fired_total", "gorecord_buffer_limit_bytes", "gorecord_disk_seconds_until_full",
 	}
-	if err := testutil.CollectAndCompare(face, strings.NewReader(want), names...); err != nil {
+	if err := testutil.CollectAndCompare(ui, strings.NewReader(want), names...); err != nil {
 		t.Error(err)
 	}
 }
