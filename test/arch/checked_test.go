@@ -98,7 +98,7 @@ func newInfo() *types.Info {
 func (m *checkedModule) parse(t *testing.T, dir string, names []string) (files []*ast.File) {
 	t.Helper()
 	for _, name := range names {
-		f, err := parser.ParseFile(m.fset, filepath.Join(dir, name), nil, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(m.fset, filepath.Join(dir, name), nil, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}
