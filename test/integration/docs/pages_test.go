@@ -189,24 +189,3 @@ func TestIndex(t *testing.T) {
 		}
 	}
 }
-
-// maxPageWords is the length up to which a page is read as a whole.
-const maxPageWords = 2500
-
-// No page but the generated reference is longer than what people read.
-func TestPagesAreShort(t *testing.T) {
-	t.Parallel()
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil || len(pages) < 10 {
-		t.Fatalf("%q, %v", pages, err)
-	}
-	for _, page := range pages {
-		b, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if words := len(strings.Fields(string(b))); words > maxPageWords && filepath.Base(page) != "options.md" {
-			t.Errorf("%s has %d words, more than %d", filepath.Base(page), words, maxPageWords)
-		}
-	}
-}
