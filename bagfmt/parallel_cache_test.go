@@ -148,7 +148,7 @@ func TestCacheIsTransparent(t *testing.T) {
 				wg.Go(func() {
 					c := cached.Cursor(rosbag.Query{Workers: 2, Reuse: true})
 					defer c.Close()
-					c.(rosbag.Starter).Begin() //nolint:forcetypeassert // those of bags are
+					c.(rosbag.Starter).Begin() // cursors of bags are Starters
 					if d := cmp.Diff(want, events(t, c.Next)); d != "" {
 						t.Error(d)
 					}
@@ -206,7 +206,7 @@ func TestCancel(t *testing.T) {
 	c.Close()
 	file.from = 0
 	c = r.Cursor(rosbag.Query{Workers: 2, Cancel: cancel})
-	c.(rosbag.Starter).Begin() //nolint:forcetypeassert // those of bags are
+	c.(rosbag.Starter).Begin() // cursors of bags are Starters
 	close(cancel)
 	for range 2 {
 		if _, err := c.Next(); !errors.Is(err, rosbag.ErrCanceled) {

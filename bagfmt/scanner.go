@@ -187,7 +187,7 @@ func (s *Scanner) fromChunk() (*rosbag.Message, error) {
 		switch {
 		case errors.Is(err, io.EOF):
 			s.chunk.walk.Data = nil
-			return nil, nil //nolint:nilnil // the caller goes on with the next record
+			return nil, nil // the caller goes on with the next record
 		case err != nil && errors.Is(err, io.ErrUnexpectedEOF) && s.chunk.err != nil:
 			continue // a torn chunk, which later reports
 		case err != nil:
@@ -216,7 +216,7 @@ func (s *Scanner) message(h *wire.RecordHeader, frame []byte, at int64) (*rosbag
 			s.orphans = make(map[rosbag.ConnID]int64)
 		}
 		if last, ok := s.orphans[h.Conn]; ok && last == s.chunk.pos {
-			return nil, nil //nolint:nilnil // reported before
+			return nil, nil // reported before
 		}
 		s.orphans[h.Conn] = s.chunk.pos
 		return nil, wire.Corrupt(at, rosbag.OpMessage, "messages of unknown connection %d", h.Conn)

@@ -9,7 +9,7 @@ import (
 )
 
 // noField is Value.info of --help, which kong declares itself.
-var noField = reflect.TypeFor[struct{}]() //nolint:gochecknoglobals // a constant, but for the language
+var noField = reflect.TypeFor[struct{}]()
 
 // kong returns a parser of the options, which prints help, manual page and version, and completes command
 // lines. Values are read by Option.Value instead.

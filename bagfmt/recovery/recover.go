@@ -92,16 +92,16 @@ func identify(in *recoverInput, out *recoverOutput, limit int64) (*bagfmt.Scanne
 	switch {
 	case err == nil:
 		out.w.SetRepeated(h.Repeats())
-		return nil, nil //nolint:nilnil // no Scanner is needed
+		return nil, nil // no Scanner is needed
 	case strings.HasPrefix(version, "2.") && errors.Is(err, rosbag.ErrCorrupt):
 		in.seek(int64(len(wire.VersionLine))) // the bag header is damaged
-		return nil, nil                       //nolint:nilnil // as above
+		return nil, nil
 	}
 	if in.bagHeaderAt(int64(len(wire.VersionLine))) {
 		report.repair(wire.Corrupt(0, 0, "version line is damaged"))
 		report.Version = "2.0"
 		in.seek(int64(len(wire.VersionLine)))
-		return nil, nil //nolint:nilnil // as above
+		return nil, nil
 	}
 	s, scanErr := bagfmt.NewScanner(in.section(0), bagfmt.ScannerOptions{MaxChunkBytes: limit})
 	if scanErr == nil && s.Version() != "0" { // a file of unknown format is taken for version 0
@@ -115,7 +115,7 @@ func identify(in *recoverInput, out *recoverOutput, limit int64) (*bagfmt.Scanne
 			}
 			report.Version = "2.0"
 			in.seek(at)
-			return nil, nil //nolint:nilnil // as above
+			return nil, nil
 		}
 	}
 	if scanErr == nil {

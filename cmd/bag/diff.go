@@ -110,7 +110,7 @@ func (f *diffFlags) options() (o diff.Options, err error) {
 	}
 	limit := func(flag, text string) (*time.Duration, error) {
 		if text == "" {
-			return nil, nil //nolint:nilnil // no limit
+			return nil, nil // no limit
 		}
 		d, err := query.Duration(text)
 		if err != nil {

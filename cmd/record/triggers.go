@@ -25,7 +25,7 @@ func newTriggers(s *settings, o *recorder.Options, finish func(), resolve progra
 		none = none && len(expressions) == 0
 	}
 	if none {
-		return nil, nil //nolint:nilnil // nil watches nothing
+		return nil, nil // nil watches nothing
 	}
 	if s.control.stopped || len(t.start) > 0 {
 		finish = nil // something may begin the next bag

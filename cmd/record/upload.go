@@ -95,7 +95,7 @@ func uploadSummary(to string, s *upload.Stats) string {
 func startUploads(ctx context.Context, s *uploadSettings, o *recorder.Options) (*uploads, error) {
 	if s.to == "" {
 		o.Handover = leftUploads(upload.Pending(o.Output.Dir()))
-		return nil, nil //nolint:nilnil // the methods of nil do nothing
+		return nil, nil // the methods of nil do nothing
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	to, err := upload.ParseDestination(s.to)

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the files that tests compare with anew") //nolint:gochecknoglobals // a flag
+var update = flag.Bool("update", false, "write the files that tests compare with anew")
 
 // golden compares text with the file at path, or writes that file.
 func golden(t *testing.T, path, text string) {

@@ -2,7 +2,7 @@ package loglimit
 
 import (
 	"bytes"
-	stdlog "log" //nolint:depguard // the type of http.Server.ErrorLog
+	stdlog "log" // the type of http.Server.ErrorLog
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"

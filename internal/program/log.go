@@ -135,7 +135,7 @@ func appendText(line *buffer.Buffer, message string, fields []zap.Field, paint f
 // plain is the paint function without colors.
 func plain(_, text string) string { return text }
 
-var lines = buffer.NewPool() //nolint:gochecknoglobals // a pool
+var lines = buffer.NewPool()
 
 // Attributes of ECMA-48.
 const (

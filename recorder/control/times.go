@@ -10,8 +10,6 @@ type Times struct {
 }
 
 // timeBounds suit disks: from a page cache that answers at once to a card that pauses for seconds.
-//
-//nolint:gochecknoglobals // a constant, but for the language
 var timeBounds = [...]time.Duration{
 	100 * time.Microsecond, 300 * time.Microsecond, time.Millisecond, 3 * time.Millisecond, 10 * time.Millisecond,
 	30 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond, time.Second, 3 * time.Second,

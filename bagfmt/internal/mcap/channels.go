@@ -147,7 +147,7 @@ func (c *Channels) Foreign(id uint16) bool {
 func (c *Channels) Connection(id uint16) (*rosbag.Connection, error) {
 	ch := c.channels[id]
 	if ch == nil {
-		return nil, nil //nolint:nilnil // the caller reports a channel that is not defined
+		return nil, nil // the caller reports a channel that is not defined
 	}
 	if ch.conn == nil && ch.wrong == nil {
 		header, err := c.header(id, ch)

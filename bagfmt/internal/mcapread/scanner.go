@@ -130,7 +130,7 @@ func (s *Scanner) fromChunk() (*rosbag.Message, error) {
 		switch {
 		case errors.Is(err, io.EOF):
 			s.chunk = mcap.Walk{}
-			return nil, nil //nolint:nilnil // the caller goes on with the next record
+			return nil, nil // the caller goes on with the next record
 		case err != nil && s.chunkErr != nil:
 			continue // a torn chunk, which is reported later
 		case err != nil:
@@ -175,7 +175,7 @@ func (s *Scanner) connection(channel uint16, at int64) (*rosbag.Connection, erro
 	}
 	if err != nil {
 		if s.reported[channel] {
-			return nil, nil //nolint:nilnil // Next has returned err before
+			return nil, nil // Next has returned err before
 		}
 		s.reported[channel] = true
 	}

@@ -115,7 +115,7 @@ func (l *lru) get(key Key) ([]byte, bool) {
 		return nil, false
 	}
 	l.list.MoveToFront(e)
-	return e.Value.(*lruEntry).data, true //nolint:forcetypeassert // there is nothing else in the list
+	return e.Value.(*lruEntry).data, true // there is nothing else in the list
 }
 
 func (l *lru) fits(data []byte) bool { return int64(len(data)) <= l.max/lruMaxFraction }
@@ -126,7 +126,7 @@ func (l *lru) put(key Key, data []byte) {
 	}
 	l.at[key] = l.list.PushFront(&lruEntry{key, data})
 	for l.bytes += int64(len(data)) + lruEntryOverhead; l.bytes > l.max; {
-		old := l.list.Remove(l.list.Back()).(*lruEntry) //nolint:forcetypeassert // as above
+		old := l.list.Remove(l.list.Back()).(*lruEntry)
 		delete(l.at, old.key)
 		l.bytes -= int64(len(old.data)) + lruEntryOverhead
 	}

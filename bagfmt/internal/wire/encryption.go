@@ -68,7 +68,7 @@ type Decrypter struct {
 func NewDecrypter(about *rosbag.Encryption, unwrap func(rosbag.Encryption) ([]byte, error)) (*Decrypter, error) {
 	switch {
 	case about == nil:
-		return nil, nil //nolint:nilnil // a plain bag has none
+		return nil, nil // a plain bag has none
 	case unwrap == nil:
 		return nil, &rosbag.EncryptedError{Encryption: *about}
 	case len(about.WrappedKey) == 0:

@@ -59,7 +59,7 @@ func evaluate(t *testing.T, text string) (bool, error) {
 }
 
 // TestBudgetHolds: what would take too much fails, before it takes memory and soon.
-func TestBudgetHolds(t *testing.T) { //nolint:paralleltest // it measures the memory that is taken
+func TestBudgetHolds(t *testing.T) { // not parallel: it measures the memory that is taken
 	testkit.SkipUnlessFull(t, "forty expressions, each until its budget is spent, for four seconds of processor time")
 	doubled := "let a0 = s + s; "
 	for i := range 9 { // 5 MB
@@ -256,7 +256,7 @@ func TestEveryFunctionHasAPrice(t *testing.T) {
 }
 
 // TestCompileTakesNoMemory: the library would make lists of such ranges before the first message.
-func TestCompileTakesNoMemory(t *testing.T) { //nolint:paralleltest // it measures the memory that is taken
+func TestCompileTakesNoMemory(t *testing.T) { // not parallel: it measures the memory that is taken
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if _, err := Compile(strings.TrimSuffix(strings.Repeat(`len(1..1000000) > 0 or `, 100), " or ")); err != nil {

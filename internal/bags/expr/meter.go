@@ -340,7 +340,7 @@ func text(holds func(s, part string) bool) func(a, b any) bool {
 		if runtime.IsNil(a) || runtime.IsNil(b) {
 			return false
 		}
-		return holds(a.(string), b.(string)) //nolint:forcetypeassert // the library reports the panic, as it does of its own operators
+		return holds(a.(string), b.(string)) // the library reports the panic, as it does of its own operators
 	}
 }
 
@@ -367,7 +367,7 @@ func matching(pattern ast.Node) call {
 			if runtime.IsNil(args[0]) || runtime.IsNil(args[1]) {
 				return false, nil
 			}
-			re, err := regexp.Compile(args[1].(string)) //nolint:forcetypeassert // as in text
+			re, err := regexp.Compile(args[1].(string)) // as in text
 			if err != nil {
 				return nil, err
 			}
@@ -384,5 +384,5 @@ func matches(re *regexp.Regexp, x any) bool {
 	if s, ok := x.(string); ok {
 		return re.MatchString(s)
 	}
-	return re.Match(x.([]byte)) //nolint:forcetypeassert // as in text
+	return re.Match(x.([]byte)) // as in text
 }

@@ -62,7 +62,7 @@ func (e *element) lack(missing *rosmsg.FieldError) Lack {
 // orNil returns the value or error of a missing field.
 func (p *path) orNil(err error) (any, error) {
 	if p.optional {
-		return nil, nil //nolint:nilnil // nil is the value
+		return nil, nil // nil is the value
 	}
 	return nil, err
 }

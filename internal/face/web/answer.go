@@ -23,7 +23,7 @@ type statusError struct {
 func (e *statusError) Error() string { return e.text }
 
 // statuses are the HTTP statuses of refusals.
-var statuses = [...]int{ //nolint:gochecknoglobals // a constant, but for the language
+var statuses = [...]int{
 	command.Failed: http.StatusInternalServerError, command.Invalid: http.StatusBadRequest, command.NotFound: http.StatusNotFound,
 	command.Conflict: http.StatusConflict, command.NoChange: http.StatusConflict,
 	command.Unavailable: http.StatusServiceUnavailable,
@@ -75,7 +75,7 @@ func decode(params []command.Param, body []byte) (command.Params, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	var fields map[string]json.RawMessage
 	if err := d.Decode(&fields); errors.Is(err, io.EOF) {
-		return nil, nil //nolint:nilnil // no parameters
+		return nil, nil // no parameters
 	} else if err != nil {
 		return nil, err
 	}

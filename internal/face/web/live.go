@@ -134,7 +134,7 @@ type viewerApp struct {
 }
 
 // viewerApps are the applications that have addresses for that, as their documentation says.
-var viewerApps = []viewerApp{ //nolint:gochecknoglobals // a constant, but for the language
+var viewerApps = []viewerApp{
 	{"Foxglove", foxgloveApp + "/~/view?ds=foxglove-websocket&ds.url="},
 	{"Foxglove (desktop)", foxgloveApp + "/~/view?openIn=desktop&ds=foxglove-websocket&ds.url="},
 	{"Lichtblick (desktop)", "lichtblick://open?ds=foxglove-websocket&ds.url="},

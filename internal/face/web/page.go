@@ -17,7 +17,7 @@ import (
 var embedded embed.FS
 
 // shared are the files that the pages of all programs have in common.
-var shared = Files(embedded) //nolint:gochecknoglobals // a constant, but for the language
+var shared = Files(embedded)
 
 // Files returns the files in the folder assets of a program.
 func Files(embedded embed.FS) fs.FS {
@@ -29,7 +29,7 @@ func Files(embedded embed.FS) fs.FS {
 }
 
 // contentTypes are the content types of the assets by extension.
-var contentTypes = map[string]string{ //nolint:gochecknoglobals // a constant, but for the language
+var contentTypes = map[string]string{
 	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".html": "text/html; charset=utf-8",
 }
 

@@ -164,7 +164,7 @@ func parseRequest(b []byte) (r request, ok bool) {
 }
 
 // refusals are the operations that are not offered, with the texts for the viewer.
-var refusals = map[string]string{ //nolint:gochecknoglobals // a constant, but for the language
+var refusals = map[string]string{
 	"advertise":                   noPublishing,
 	"unadvertise":                 noPublishing,
 	"getParameters":               noParameters,

@@ -30,7 +30,7 @@ const (
 	oldProtocol = "foxglove.websocket.v1"
 )
 
-var subprotocols = []string{sdkProtocol, oldProtocol} //nolint:gochecknoglobals // a constant, but for the language
+var subprotocols = []string{sdkProtocol, oldProtocol}
 
 // Server serves one source.
 type Server struct {

@@ -41,7 +41,7 @@ type skips struct {
 }
 
 // closedChannel is always ready.
-var closedChannel = func() chan struct{} { c := make(chan struct{}); close(c); return c }() //nolint:gochecknoglobals // a constant, but for the language
+var closedChannel = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // run writes until ctx ends or the viewer cannot be written to.
 func (w *writer) run(ctx context.Context) error {

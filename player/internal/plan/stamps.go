@@ -36,7 +36,7 @@ func KnownDefinition(md5 string) string { return knownDefinitions[md5] }
 
 // knownDefinitions are the definitions of types whose stamps are set even if a bag has no definition,
 // by md5sum.
-var knownDefinitions = map[string]string{ //nolint:gochecknoglobals // a constant, but for the language
+var knownDefinitions = map[string]string{
 	stdmsg.ClockMD5: "time clock",
 	"94810edda583a504dfda3829e70d7eec": strings.ReplaceAll( // tf2_msgs/TFMessage and tf/tfMessage
 		"geometry_msgs/TransformStamped[] transforms\n"+

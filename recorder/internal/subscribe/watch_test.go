@@ -119,7 +119,7 @@ func TestLossesAreHandedOn(t *testing.T) {
 
 // TestWatchedLinkAllocations: the recorder's part of a watched message allocates nothing.
 // It is not parallel: what others allocate would count.
-func TestWatchedLinkAllocations(t *testing.T) { //nolint:paralleltest // it counts allocations
+func TestWatchedLinkAllocations(t *testing.T) { // not parallel: it counts allocations
 	sink := &testlink.Sink{}
 	w := &watching{topics: []string{"/t"}, sink: sink}
 	run, now := testlink.Frame(0, 1, 100), time.Now()

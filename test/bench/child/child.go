@@ -120,7 +120,7 @@ func subscribeRaw(address string) (*os.File, error) {
 	if _, err := tcpros.ReadHeader(conn); err != nil {
 		return nil, err
 	}
-	return conn.(*net.TCPConn).File() //nolint:forcetypeassert // a TCP connection was dialed
+	return conn.(*net.TCPConn).File() // a TCP connection was dialed
 }
 
 // copyBytes copies to the end of all links and tells of each SyncBytes. It fills its

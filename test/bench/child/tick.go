@@ -35,7 +35,7 @@ func tick(address string, args []string) error {
 		return err
 	}
 	defer conn.Close()                      //nolint:errcheck // every write was checked
-	link, err := conn.(*net.TCPConn).File() //nolint:forcetypeassert // a TCP connection was dialed
+	link, err := conn.(*net.TCPConn).File() // a TCP connection was dialed
 	if err != nil {
 		return err
 	}

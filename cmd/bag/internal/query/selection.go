@@ -122,7 +122,7 @@ func (s *Selection) Keep() (func(*rosbag.Connection) bool, error) {
 		all[i] = re
 	}
 	if all == [4]*regexp.Regexp{} {
-		return nil, nil //nolint:nilnil // nil keeps all
+		return nil, nil // nil keeps all
 	}
 	topic, exclude, kind, caller := all[0], all[1], all[2], all[3]
 	return func(c *rosbag.Connection) bool {
@@ -136,7 +136,7 @@ func (s *Selection) Keep() (func(*rosbag.Connection) bool, error) {
 // AnyOf matches names that one of patterns matches wholly, nil if there are none.
 func AnyOf(patterns []string, isRegex bool) (*regexp.Regexp, error) {
 	if len(patterns) == 0 {
-		return nil, nil //nolint:nilnil // nil means that the user does not care
+		return nil, nil // nil means that the user does not care
 	}
 	var parts []string
 	for _, p := range patterns {
@@ -163,7 +163,7 @@ func (s *Selection) Renames() (func(*rosbag.Connection) string, error) {
 		rules = append(rules, r)
 	}
 	if len(rules) == 0 {
-		return nil, nil //nolint:nilnil // nil keeps all
+		return nil, nil // nil keeps all
 	}
 	return func(c *rosbag.Connection) string {
 		for _, r := range rules {

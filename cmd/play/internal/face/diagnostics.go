@@ -14,7 +14,7 @@ import (
 )
 
 // phaseTexts are what a status says of the phases of Run.
-var phaseTexts = [...]string{ //nolint:gochecknoglobals // a constant, but for the language
+var phaseTexts = [...]string{
 	control.PhaseRegister:  "registering topics",
 	control.PhaseDelay:     "waiting after advertising",
 	control.PhaseWait:      "waiting for subscribers",

@@ -53,7 +53,7 @@ type playTopic struct {
 }
 
 // phases are the names of control.Phase.
-var phases = [...]string{ //nolint:gochecknoglobals // a constant, but for the language
+var phases = [...]string{
 	control.PhaseRegister: "register", control.PhaseDelay: "delay", control.PhaseWait: "wait", control.PhasePlay: "play",
 	control.PhaseKeepAlive: "keep_alive", control.PhaseDrain: "drain", control.PhaseDone: "done",
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // rateSteps are the rates that the keys up and down select.
-var rateSteps = []float64{0.1, 0.25, 0.5, 1, 2, 4, 8} //nolint:gochecknoglobals // a constant, but for the language
+var rateSteps = []float64{0.1, 0.25, 0.5, 1, 2, 4, 8}
 
 // faster returns the next higher step, or the rate itself if there is none.
 func faster(rate float64) float64 {

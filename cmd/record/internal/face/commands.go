@@ -41,7 +41,7 @@ func order(do func(context.Context, command.Params) (command.Result, error)) fun
 }
 
 // refusals are the kinds of the errors of a recording.
-var refusals = map[error]command.Kind{ //nolint:gochecknoglobals // a constant, but for the language
+var refusals = map[error]command.Kind{
 	control.ErrNotRecording:  command.Unavailable,
 	control.ErrNoRoom:        command.Unavailable,
 	control.ErrStopped:       command.Conflict,

@@ -11,7 +11,7 @@ import (
 )
 
 // recordMetrics are described in docs/http.md.
-var recordMetrics = describeRecording() //nolint:gochecknoglobals // a constant, but for the language
+var recordMetrics = describeRecording()
 
 func describeRecording() *metrics.Set {
 	d := new(metrics.Set)
@@ -57,7 +57,7 @@ func describeRecording() *metrics.Set {
 
 // triggerMetrics are the metrics of each trigger. The label trigger is the number of the trigger, from 0, in the order
 // of the summary: expressions are too long for a label.
-var triggerMetrics = []struct { //nolint:gochecknoglobals // a constant, but for the language
+var triggerMetrics = []struct {
 	name, help string
 	value      func(*control.TriggerStats) uint64
 }{
@@ -144,7 +144,7 @@ func (f *Face) Collect(ch chan<- prometheus.Metric) {
 }
 
 // storeStates are the values of the label state of gorecord_store_state.
-var storeStates = []control.HandoverState{ //nolint:gochecknoglobals // a constant, but for the language
+var storeStates = []control.HandoverState{
 	control.HandoverUnchecked, control.HandoverOK, control.HandoverUnreachable, control.HandoverFailing,
 }
 

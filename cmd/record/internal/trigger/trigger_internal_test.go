@@ -381,7 +381,7 @@ func TestQueueIsBounded(t *testing.T) {
 
 // TestFrameAllocations: a watched message costs the link no allocation, whether it is queued or
 // not. It is not parallel: allocations of other tests would count.
-func TestFrameAllocations(t *testing.T) { //nolint:paralleltest // it counts allocations
+func TestFrameAllocations(t *testing.T) { // not parallel: it counts allocations
 	s, _ := newSet(t, new(fakeRecording), false, map[Kind][]string{Mark: {`topic == "/a"`}})
 	l := s.Open("/a", header(xDefinition))
 	now := time.Now()
