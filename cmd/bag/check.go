@@ -94,7 +94,7 @@ func (f *checkFlags) ros2(ctx context.Context, j *job.Job, path string) error {
 		return err
 	}
 	defer r.Close() //nolint:errcheck // only read from
-	report, err := check.CheckSource(ctx, r.Source, check.Options{Deep: f.Deep, Workers: job.Workers(), MaxChunkBytes: j.MaxChunk})
+	report, err := check.Source(ctx, r.Source, check.Options{Deep: f.Deep, Workers: job.Workers(), MaxChunkBytes: j.MaxChunk})
 	j.Bar.Clear()
 	if err != nil {
 		return wording.Explain(err)

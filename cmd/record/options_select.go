@@ -72,7 +72,7 @@ func checkTopicOrGlob(text string) error {
 
 func checkNote(text string) error {
 	_, err := note.ParseNote(text)
-	var bad *note.NoteError
+	var bad *note.Error
 	if errors.As(err, &bad) {
 		return errors.New(bad.Reason)
 	}

@@ -63,17 +63,17 @@ func ParseNotes(list []string) ([]Note, error) {
 	return notes, Check(notes)
 }
 
-// NoteError says why a note cannot be written.
-type NoteError struct {
+// Error says why a note cannot be written.
+type Error struct {
 	Note   string // the key, or the beginning of what the user wrote
 	Reason string
 }
 
 // Error implements error.
-func (e *NoteError) Error() string { return fmt.Sprintf("note %q: %s", e.Note, e.Reason) }
+func (e *Error) Error() string { return fmt.Sprintf("note %q: %s", e.Note, e.Reason) }
 
 func refuse(note, format string, args ...any) error {
-	return &NoteError{clip(note), fmt.Sprintf(format, args...)}
+	return &Error{clip(note), fmt.Sprintf(format, args...)}
 }
 
 // Check returns an error if notes cannot be written to one bag.

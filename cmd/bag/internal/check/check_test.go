@@ -222,7 +222,7 @@ func TestDeepSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := check.CheckSource(t.Context(), s, check.Options{Deep: true})
+	r, err := check.Source(t.Context(), s, check.Options{Deep: true})
 	if err != nil || len(r.Damage) != 3 {
 		t.Fatalf("%+v, %v", r, err)
 	}

@@ -152,7 +152,7 @@ func (d *deep) send() {
 	if d.memory.Acquire(d.c.ctx, b.bytes) != nil {
 		return
 	}
-	// owner: checker.scan or CheckSource; ends with the batch.
+	// owner: checker.scan or Source; ends with the batch.
 	d.decoding.Go(func() error {
 		defer d.memory.Release(b.bytes)
 		var offsets []int

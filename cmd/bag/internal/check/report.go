@@ -17,7 +17,7 @@ const maxDamage = 10_000
 
 // Report is what a check found.
 type Report struct {
-	Version     string    `json:"version"` // that of a bagfmt.Scanner, or of rosbag.Info by CheckSource
+	Version     string    `json:"version"` // that of a bagfmt.Scanner, or of rosbag.Info by Source
 	Size        int64     `json:"size"`
 	Indexed     bool      `json:"indexed"`
 	Encrypted   bool      `json:"encrypted,omitempty"`

@@ -10,13 +10,13 @@ import (
 // adviceSource is the advice for recordings that are no bags: there is no tool that mends them.
 const adviceSource = "gobag convert makes a bag of the other messages"
 
-// CheckSource reads all messages of a recording that Check does not take, such as one of ROS 2, and reports what
+// Source reads all messages of a recording that Check does not take, such as one of ROS 2, and reports what
 // cannot be read. With Options.Deep they are decoded, too.
 //
 // Unlike Check it does not warn of messages out of the order of time, because a rosbag.Cursor sorts them. Nor
 // does it look for times with the nanoseconds of a second or more: recordings of ROS 2 have one number of
 // nanoseconds, which holds no such time.
-func CheckSource(ctx context.Context, s rosbag.Source, o Options) (*Report, error) {
+func Source(ctx context.Context, s rosbag.Source, o Options) (*Report, error) {
 	info := s.Info()
 	c := newChecker(ctx, o, &Report{Version: info.Version, Size: info.Size, Indexed: info.Indexed, Connections: len(s.Connections())})
 	for _, err := range info.Damage {
