@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/completion"
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program"
@@ -46,7 +47,7 @@ type flags struct {
 
 	options.LogFormat
 
-	Completion completionFlags `cmd:"" help:"Print what makes a shell complete gobag's arguments."`
+	Completion completion.Flags `cmd:"" help:"Print what makes a shell complete gobag's arguments."`
 
 	Man     config.ManFlag     `help:"Print the manual page and exit; to read it: gobag --man | man -l -."`
 	Version config.VersionFlag `help:"Print the version and exit."`
@@ -80,7 +81,7 @@ func run(ctx context.Context, args []string, out job.Output) int {
 	if err != nil {
 		panic("gobag: " + err.Error()) // the flags above are wrong
 	}
-	if completes(parser) { //nolint:contextcheck // a shell that completes waits for nobody
+	if completion.Answers(parser) { //nolint:contextcheck // a shell that completes waits for nobody
 		return program.ExitOK
 	}
 	if err := program.CheckCommand("gobag", args); err != nil {

@@ -1,4 +1,6 @@
-package main
+// Package completion completes the arguments of gobag in a shell: the command gobag completion, and the answers to a
+// shell that asks. It reads the bags that are on the command line, and writes no errors, which a shell would not show.
+package completion
 
 import (
 	"cmp"
@@ -20,12 +22,13 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-type completionFlags struct {
+// Flags are those of the command.
+type Flags struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
 // Help is the long help.
-func (completionFlags) Help() string {
+func (Flags) Help() string {
 	return `For this shell only:
 
   bash:  source <(gobag completion bash)
@@ -36,7 +39,7 @@ For all: put that line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.`
 }
 
 // Run prints what makes a shell ask this program for completions.
-func (f *completionFlags) Run(out job.Output) error {
+func (f *Flags) Run(out job.Output) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("the path of this program is not known: %w", err)
@@ -58,9 +61,9 @@ func (f *completionFlags) Run(out job.Output) error {
 	return err
 }
 
-// completes answers a shell that asks for completions, which it does through the
+// Answers answers a shell that asks for completions, which it does through the
 // environment, and reports whether one did.
-func completes(parser *kong.Kong) bool {
+func Answers(parser *kong.Kong) bool {
 	asked := false
 	kongcompletion.Register(parser,
 		kongcompletion.WithPredictors(map[string]complete.Predictor{
