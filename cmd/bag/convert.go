@@ -17,6 +17,7 @@ type convertFlags struct {
 	packFlags
 	selectFlags
 	latchedFlags
+	emptyFlags
 	To   string `enum:",bag,mcap,ros2" default:"" placeholder:"FORMAT" help:"Write bag (version 2.0), mcap (profile ros1), or ros2: a recording of ROS 2, which is a directory. Default: mcap if OUT ends in .mcap, else bag."`
 	Expr string `name:"expr" placeholder:"EXPR" help:"Only messages for which this is true, as in gobag filter."`
 	ros2Flags
@@ -74,11 +75,17 @@ func (f *convertFlags) Run(ctx context.Context, out job.Output) error {
 		return err
 	}
 	defer in.Close()
-	o, finish, err := f.choose(j, in, f.Expr)
+	o, chosen, err := f.choose(j, in, f.Expr)
 	if err != nil {
 		return err
 	}
 	o.Latched = !f.NoLatched
+	finish := func(selected uint64) error {
+		if err := chosen(selected); err != nil {
+			return err
+		}
+		return f.refuse(selected, in...)
+	}
 	if f.To == "ros2" {
 		storage, err := f.sinkOptions()
 		if err != nil {

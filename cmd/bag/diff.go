@@ -20,6 +20,7 @@ import (
 
 type diffFlags struct {
 	readOnly
+	emptyFlags
 
 	Topic     []string `short:"t" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Only these topics; * and ? stand for any characters. May be repeated, as the next."`
 	Exclude   []string `short:"x" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Not these topics."`
@@ -78,6 +79,12 @@ func (f *diffFlags) Run(ctx context.Context, out job.Output) error {
 	if err := f.anyTopic(bags); err != nil {
 		return err
 	}
+	asked := query.Selection{Topic: f.Topic, Exclude: f.Exclude}
+	for _, b := range bags {
+		for _, topic := range asked.BothForms(b.Topics()) {
+			d.Complain("%s: %v", wording.Shown(b.Name), query.BothFormsError(topic))
+		}
+	}
 	o.Workers = job.Workers()
 	o.Damaged = d.damage
 	d.Bar.Set(job.Bytes("Comparing "+filepath.Base(store.Redact(f.B)), bags[0].Size+bags[1].Size), 0)
@@ -85,6 +92,15 @@ func (f *diffFlags) Run(ctx context.Context, out job.Output) error {
 	d.Bar.Clear()
 	if err != nil {
 		return err
+	}
+	if len(f.Topic)+len(f.Exclude) > 0 {
+		var selected uint64
+		for _, t := range found.Topics {
+			selected += t.MessagesA + t.MessagesB
+		}
+		if err := f.refuse(selected, bags[:]...); err != nil {
+			return err
+		}
 	}
 	found.A.Path, found.A.Damage = store.Redact(f.A), d.found[diff.A]
 	found.B.Path, found.B.Damage = store.Redact(f.B), d.found[diff.B]

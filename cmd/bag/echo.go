@@ -25,7 +25,7 @@ type echoFlags struct {
 	readOnly
 
 	Bag       []string `short:"b" sep:"none" placeholder:"FILE" completion-predictor:"bag" help:"A bag; the same as an argument, as rostopic echo has it."`
-	Topic     []string `short:"t" sep:"none" placeholder:"TOPIC" completion-predictor:"topic" help:"Only these topics; * and ? stand for any characters. A field of the messages may follow: /odom/pose/pose. May be repeated."`
+	Topic     []string `short:"t" sep:"none" placeholder:"TOPIC" completion-predictor:"topic" help:"Only these topics, with or without their leading slash; * and ? stand for any characters. A field of the messages may follow: /odom/pose/pose. May be repeated."`
 	Regex     bool     `short:"e" help:"Topics are regular expressions for the whole name; no field can follow."`
 	All       bool     `short:"a" help:"All topics, as without any."`
 	CSV       bool     `short:"p" name:"csv" xor:"format" help:"Comma separated values, with a header line for the first message. Strings are as they are, but on a terminal control characters are escaped."`
@@ -262,5 +262,10 @@ func (e *printing) bag(path string) (err error) {
 		}
 	}
 	e.printer.Finish(src.Connections())
+	if e.match != nil {
+		for _, topic := range e.match.BothForms(src.Topics()) {
+			e.complainBetween(query.BothFormsError(topic))
+		}
+	}
 	return nil
 }

@@ -31,11 +31,20 @@ func TestNothingSelected(t *testing.T) {
 		"field, not":        {[]string{"filter", in, out, `topic == "/map" or m.psoe.x > 1`}, "m.psoe"},
 		"topic":             {[]string{"filter", in, out, `topic == "/odmo" or topic == "/map"`}, "expression: /odmo: no such topic; did you mean /odom?"},
 		"topic of a list":   {[]string{"filter", in, out, `topic in ["/odmo", "/map"]`}, "did you mean /odom?"},
-		"empty bag":         {[]string{"filter", empty, out}, "nothing is selected of " + empty + "; --allow-empty"},
+		"empty bag":         {[]string{"filter", empty, out}, "nothing is selected of " + empty + ", which has no messages; --allow-empty"},
 		"split":             {[]string{"split", "--duration", "1", empty, filepath.Join(dir, "part")}, "nothing is selected of " + empty},
 		"echo":              {[]string{"echo", in, "-s", "100"}, span},
 		"echo of an empty":  {[]string{"echo", empty}, "nothing is selected of " + empty},
 		"echo, expression":  {[]string{"echo", in, "--expr", `topic == "/odmo"`}, "did you mean /odom?"},
+		"convert":           {[]string{"convert", "-t", "/nosuch", in, out}, span},
+		"convert, ROS 2":    {[]string{"convert", "-t", "/nosuch", in, filepath.Join(dir, "run_ros2"), "--to", "ros2"}, span},
+		"convert, dry":      {[]string{"convert", "-t", "/nosuch", in, filepath.Join(dir, "run_ros2"), "--to", "ros2", "--dry-run"}, span},
+		"convert, MCAP":     {[]string{"convert", "-x", "*", in, filepath.Join(dir, "out.mcap")}, span},
+		"convert, two":      {[]string{"convert", "-t", "/nosuch", in, empty, filepath.Join(dir, "run_ros2"), "--to", "ros2"}, ", nor of " + empty + ", which has no messages; --allow-empty"},
+		"convert, empty":    {[]string{"convert", empty, out}, "nothing is selected of " + empty + ", which has no messages; --allow-empty"},
+		"merge":             {[]string{"merge", "-o", out, empty, empty}, "nothing is selected of " + empty},
+		"diff":              {[]string{"diff", "-x", "*", in, in}, span},
+		"find":              {[]string{"find", `topic == "/nosuch"`, dir}, "none of 1 bag matches; --allow-empty"},
 		"echo, until early": {[]string{"echo", in, "--until", "@1748681999"}, span},
 	} {
 		code, stdout, stderr := gobag(tc.args...)
@@ -48,11 +57,13 @@ func TestNothingSelected(t *testing.T) {
 	}
 	for _, args := range []string{
 		"filter -s 5 --topic /map IN LATCHED", // was published before, and is repeated
-		"echo --allow-empty IN -s 100", "split --allow-empty --duration 1 EMPTY DIR/part", "echo IN -n 1 --expr m?.psoe==nil",
+		"echo --allow-empty IN -s 100", "convert --allow-empty -t /nosuch IN LATCHED", "convert --allow-empty -t /nosuch --to ros2 IN DIR2", "merge --allow-empty -o LATCHED EMPTY",
+		"diff --allow-empty -x * IN IN", "diff EMPTY EMPTY", `find --allow-empty topic=="/nosuch" DIR`,
+		"split --allow-empty --duration 1 EMPTY DIR/part", "echo IN -n 1 --expr m?.psoe==nil",
 		// A topic of another robot, and one that is as similar as its neighbor.
 		`echo IN -n 1 --expr topic=="/odom"||topic=="/gps"`, `echo IN -n 1 --expr topic=="/odom"||topic=="/odom2"`,
 	} {
-		code, _, stderr := gobag(strings.Fields(strings.NewReplacer("IN", in, "EMPTY", empty, "DIR", dir, "LATCHED", filepath.Join(t.TempDir(), "out.bag")).Replace(args))...)
+		code, _, stderr := gobag(strings.Fields(strings.NewReplacer("IN", in, "EMPTY", empty, "DIR2", filepath.Join(t.TempDir(), "ros2"), "DIR", dir, "LATCHED", filepath.Join(t.TempDir(), "out.bag")).Replace(args))...)
 		if code != 0 {
 			t.Errorf("%s: code %d, %s", args, code, stderr)
 		}

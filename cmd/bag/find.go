@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/query"
@@ -14,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bags/catalog"
 	"github.com/gorosbag/gorosbag/internal/bags/expr"
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
 	"github.com/gorosbag/gorosbag/internal/ros2/db3"
 	"github.com/gorosbag/gorosbag/internal/text/moment"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
@@ -22,6 +24,7 @@ import (
 
 type findFlags struct {
 	readOnly
+	emptyFlags
 
 	JSON   bool     `name:"json" help:"One line of JSON for each bag: its summary."`
 	Quiet  bool     `short:"q" help:"Show no progress bar, and do not print what was found besides."`
@@ -38,7 +41,7 @@ func (findFlags) Help() string {
   gobag find '"/scan" in topics and notes.site == "hall 3"' ~/bags
 
   topic, type       of one of its topics: the expression has to hold for at least one
-  topics, types     lists of all
+  topics, types     lists of all; topics have a leading slash
   start, end        of its messages, in seconds as a number: compare them with date("TEXT"),
                     a time as goplay --start takes it, and with now()
   duration          in seconds
@@ -53,7 +56,7 @@ that is a database of another program is passed over.
 What bags are like is in a catalog, which gorecord --upload writes and gobag index
 makes. A bag that is not in it is read.
 
-The exit code is 0 also if no bag is found. Bags that cannot be read are named, and the exit
+If no bag is found, the exit code is 1. Bags that cannot be read are named, and the exit
 code is 3.`
 }
 
@@ -89,6 +92,7 @@ func (f *findFlags) Run(ctx context.Context, out job.Output) error {
 			case ok:
 				found++
 				s.Bag = p.Path(s.Bag)
+				f.sayBothForms(j, s, program.Topics())
 				f.print(w, s)
 			}
 		}
@@ -96,13 +100,27 @@ func (f *findFlags) Run(ctx context.Context, out job.Output) error {
 			return err
 		}
 	}
-	if found == 0 {
-		j.Say("none of %s matches", wording.Plural(uint64(bags), "bag"))
-	}
 	if read > 0 {
 		j.Say("%s had to be read; gobag index %s makes the next search faster", wording.Plural(uint64(read), "bag"), wording.Shown(f.Places[0]))
 	}
-	return j.Done()
+	err = j.Done()
+	if found == 0 && err == nil && !f.AllowEmpty {
+		return fmt.Errorf("none of %s matches; --allow-empty allows that", wording.Plural(uint64(bags), "bag"))
+	}
+	return err
+}
+
+// sayBothForms names the topics of the expression that a bag has with a leading slash and without.
+func (*findFlags) sayBothForms(j *job.Job, s *catalog.Summary, named []string) {
+	var recorded []string
+	for _, t := range s.Topics {
+		recorded = append(recorded, t.Topic)
+	}
+	for _, topic := range topicmatch.BothForms(recorded) {
+		if slices.Contains(named, topic) {
+			j.Complain("%s: %v", wording.Shown(s.Bag), query.BothFormsError(topic))
+		}
+	}
 }
 
 // print prints a bag that matches. A bufio.Writer keeps its error for Flush.

@@ -88,18 +88,21 @@ func (f *selectFlags) choose(j *job.Job, in job.Inputs, expr string) (o rewrite.
 			j.Complain("%s: nothing there matches %s", wording.Shown(in[0].Name), asked)
 		}
 	}
-	if expr == "" {
-		return o, func(uint64) error { return nil }, nil
+	var x *query.Expression // nil without
+	if expr != "" {
+		if x, err = query.NewExpression(expr, func(err error) { j.Lost(in[0].Name, err) }); err != nil {
+			return o, nil, err
+		}
+		o.Match = x.Keep
 	}
-	x, err := query.NewExpression(expr, func(err error) { j.Lost(in[0].Name, err) })
-	if err != nil {
-		return o, nil, err
-	}
-	o.Match = x.Keep
 	checkTopics := func() error {
 		var recorded []string
 		for _, r := range in {
 			recorded = append(recorded, r.Topics()...)
+			f.sayBothForms(j, r, x)
+		}
+		if x == nil {
+			return nil
 		}
 		return reportFindings(j, x.CheckTopics(recorded))
 	}
@@ -107,10 +110,12 @@ func (f *selectFlags) choose(j *job.Job, in job.Inputs, expr string) (o rewrite.
 	if !piped {
 		err = checkTopics()
 	}
-	return o, func(uint64) error {
-		found, err := x.Finish(in[0].Name)
-		if err == nil {
-			err = reportFindings(j, found)
+	return o, func(uint64) (err error) {
+		if x != nil {
+			var found query.Findings
+			if found, err = x.Finish(in[0].Name); err == nil {
+				err = reportFindings(j, found)
+			}
 		}
 		if err == nil && piped {
 			err = checkTopics()
@@ -119,23 +124,42 @@ func (f *selectFlags) choose(j *job.Job, in job.Inputs, expr string) (o rewrite.
 	}, err
 }
 
-// emptyFlags say whether a command that selects nothing fails.
-type emptyFlags struct {
-	AllowEmpty bool `name:"allow-empty" help:"If nothing is selected, succeed, and write an empty bag if one is to be written. Otherwise that is an error."`
+// sayBothForms names the topics that the user has named and a recording has with a leading slash and without. x is
+// nil without an expression.
+func (f *selectFlags) sayBothForms(j *job.Job, r *bags.Recording, x *query.Expression) {
+	both := f.BothForms(r.Topics())
+	if x != nil {
+		both = append(both, x.BothForms(r.Topics())...)
+	}
+	for _, topic := range both {
+		j.Complain("%s: %v", wording.Shown(r.Name), query.BothFormsError(topic))
+	}
 }
 
-// refuse returns an error if a command has selected no message of in, unless that is allowed.
-func (f emptyFlags) refuse(selected uint64, in *bags.Recording) error {
+// emptyFlags say whether a command that selects nothing fails.
+type emptyFlags struct {
+	AllowEmpty bool `name:"allow-empty" help:"If nothing is selected, succeed, and write an empty recording if one is to be written. Otherwise that is an error."`
+}
+
+// refuse returns an error if a command has selected no message of any input, unless that is allowed.
+func (f emptyFlags) refuse(selected uint64, inputs ...*bags.Recording) error {
 	if selected > 0 || f.AllowEmpty {
 		return nil
 	}
-	what := wording.Shown(in.Name)
-	if in.Source != nil {
-		if info := in.Source.Info(); info.Messages > 0 {
-			what += fmt.Sprintf(", which lasts %.1f s from @%s on", info.End.Sub(info.Start).Seconds(), info.Start)
+	var all []string
+	for _, in := range inputs {
+		what := wording.Shown(in.Name)
+		if in.Source != nil {
+			switch info := in.Source.Info(); {
+			case info.Messages > 0:
+				what += fmt.Sprintf(", which lasts %.1f s from @%s on", info.End.Sub(info.Start).Seconds(), info.Start)
+			default:
+				what += ", which has no messages"
+			}
 		}
+		all = append(all, what)
 	}
-	return fmt.Errorf("nothing is selected of %s; --allow-empty allows that", what)
+	return fmt.Errorf("nothing is selected of %s; --allow-empty allows that", strings.Join(all, ", nor of "))
 }
 
 // checkNotEnd returns an error if an argument is meant to be the end of a selection.

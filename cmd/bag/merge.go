@@ -11,6 +11,7 @@ import (
 type mergeFlags struct {
 	jobFlags
 	packFlags
+	emptyFlags
 	Output string   `short:"o" required:"" placeholder:"OUT" completion-predictor:"file" help:"File to write; MCAP if it ends in .mcap; - is standard output."`
 	Bags   []string `arg:"" name:"bag" completion-predictor:"bag" help:"Bags of any version, in any order; directories stand for the bags in them, - is standard input."`
 }
@@ -42,6 +43,9 @@ func (f *mergeFlags) Run(ctx context.Context, out job.Output) error {
 	}
 	defer in.Close()
 	mcap := wantsMCAP("", f.Output)
-	_, err = j.Rewrite(job.Plan{Inputs: in, Out: f.Output, MCAP: mcap, Sink: f.packing().Sink(in, mcap)})
+	_, err = j.Rewrite(job.Plan{
+		Inputs: in, Out: f.Output, MCAP: mcap, Sink: f.packing().Sink(in, mcap),
+		Finish: func(selected uint64) error { return f.refuse(selected, in...) },
+	})
 	return err
 }

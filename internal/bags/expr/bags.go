@@ -15,7 +15,7 @@ type Bag struct {
 	End      float64           `expr:"end"`   // of the latest
 	Duration float64           `expr:"duration"`
 	Messages uint64            `expr:"messages"`
-	Topics   []string          `expr:"topics"`
+	Topics   []string          `expr:"topics"` // with a leading slash, as Topic
 	Types    []string          `expr:"types"`
 	Notes    map[string]string `expr:"notes"` // a note that the bag does not have is ""
 
@@ -27,7 +27,11 @@ type Bag struct {
 // BagProgram is a compiled expression about bags. It is not for concurrent use.
 type BagProgram struct {
 	machine machine
+	topics  []string // that the expression names
 }
+
+// Topics is that of [Program].
+func (p *BagProgram) Topics() []string { return p.topics }
 
 // CompileBags compiles an expression about bags, with the fields of Bag; date("2006-01-02 15:04")
 // is a time in seconds, as parseTime returns it, and now() the present one. Errors are an
@@ -39,16 +43,19 @@ func CompileBags(text string, parseTime func(text string) (seconds float64, err 
 	}
 	now := func(...any) (any, error) { return float64(time.Now().UnixMicro()) / 1e6, nil }
 	p := new(BagProgram)
+	names := &topicNames{resolve: rooted}
 	err := p.machine.compile(text,
 		expr.Env(Bag{}),
 		expr.DisableBuiltin("date"),
 		expr.DisableBuiltin("now"),
 		expr.Function("date", date, new(func(string) float64)),
 		expr.Function("now", now, new(func() float64)),
+		expr.Patch(names),
 	)
 	if err != nil {
 		return nil, err
 	}
+	p.topics = names.all()
 	return p, nil
 }
 

@@ -3,7 +3,7 @@
 // An expression is written in the language of github.com/expr-lang/expr and is true or
 // false for a message. It may use
 //
-//	topic      the topic's name
+//	topic      the topic's name, which always has a leading slash here
 //	type       the message's type, as "sensor_msgs/Imu"
 //	md5sum     of that type
 //	callerid   the publisher's name
@@ -36,6 +36,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 
 	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -100,7 +101,7 @@ type typeState struct {
 
 // Compile compiles an expression. Errors are an [ExpressionError].
 func Compile(text string) (*Program, error) {
-	names := &topicNames{resolve: func(name string) (string, error) { return name, nil }}
+	names := &topicNames{resolve: rooted}
 	p, err := compile(text, expr.Patch(names))
 	if err != nil {
 		return nil, err
@@ -108,6 +109,9 @@ func Compile(text string) (*Program, error) {
 	p.topics = names.all()
 	return p, nil
 }
+
+// rooted resolves the name of a topic in an expression about bags: /chatter and chatter mean the same topic.
+func rooted(name string) (string, error) { return topicmatch.Rooted(name), nil }
 
 // compile is Compile with further options of the library.
 func compile(text string, more ...expr.Option) (*Program, error) {
@@ -130,7 +134,7 @@ func (p *Program) Keep(conn *rosbag.Connection, m *rosbag.Message) (bool, error)
 	if conn != p.conn {
 		p.conn, p.state = conn, nil
 		p.env = environment{
-			Topic: conn.Topic, Type: conn.Header.Type(), MD5Sum: conn.Header.MD5Sum(), CallerID: conn.Header.CallerID(),
+			Topic: topicmatch.Rooted(conn.Topic), Type: conn.Header.Type(), MD5Sum: conn.Header.MD5Sum(), CallerID: conn.Header.CallerID(),
 		}
 	}
 	p.env.NS = int64(m.Time.Sec)*1e9 + int64(m.Time.Nsec)

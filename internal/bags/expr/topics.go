@@ -34,7 +34,8 @@ func CompileTopics(text string, resolve func(name string) (string, error)) (*Pro
 }
 
 // Topics returns the names of the topics that the expression names, sorted: those that topic is
-// compared with, by == or in. The names are resolved if the expression was compiled by CompileTopics.
+// compared with, by == or in. The names are resolved if the expression was compiled by CompileTopics;
+// otherwise they have a leading slash.
 // The expression can be true for these topics only.
 func (p *Program) Topics() []string { return p.topics }
 
@@ -58,6 +59,15 @@ func (v *topicNames) Visit(node *ast.Node) {
 			v.resolveAll(n.Right)
 		case n.Operator == "!=" && isTopic(n.Right):
 			v.resolveAll(n.Left)
+		case n.Operator == "in" && isTopics(n.Right): // of an expression about bags
+			v.resolveAll(n.Left)
+		}
+	case *ast.BuiltinNode:
+		if len(n.Arguments) > 1 && isTopics(n.Arguments[0]) {
+			ast.Find(n.Arguments[1], func(inner ast.Node) bool {
+				v.element(inner)
+				return false
+			})
 		}
 	case *ast.UnaryNode:
 		if n.Operator == "not" || n.Operator == "!" { // what is excluded is not named
@@ -107,9 +117,29 @@ func (v *topicNames) resolveAll(n ast.Node) (names []string) {
 	return names
 }
 
-func isTopic(n ast.Node) bool {
+// element resolves what an element of the list topics is compared with.
+func (v *topicNames) element(n ast.Node) {
+	compared, ok := n.(*ast.BinaryNode)
+	if !ok || !slices.Contains([]string{"==", "!=", "in"}, compared.Operator) {
+		return
+	}
+	_, left := compared.Left.(*ast.PointerNode)
+	_, right := compared.Right.(*ast.PointerNode)
+	switch {
+	case left:
+		v.resolveAll(compared.Right)
+	case right:
+		v.resolveAll(compared.Left)
+	}
+}
+
+func isTopic(n ast.Node) bool { return isNamed(n, "topic") }
+
+func isTopics(n ast.Node) bool { return isNamed(n, "topics") }
+
+func isNamed(n ast.Node, name string) bool {
 	id, ok := n.(*ast.IdentifierNode)
-	return ok && id.Value == "topic"
+	return ok && id.Value == name
 }
 
 // Lack is a field of an expression that a message type does not have.

@@ -37,8 +37,8 @@ func cutRename(text string) (from, to string, err error) {
 
 // ParseRename parses FROM=TO or FROM:=TO. FROM is a name or a glob; the wildcards in TO are
 // replaced by the text that the wildcards in FROM matched, in order. With isRegex FROM is a regular
-// expression, and $1 or ${1} in TO is replaced by the text of a group. The leading slash of a name
-// or a glob may be left out. FROM:TYPE restricts the rule to connections of a type, which may be a
+// expression, and $1 or ${1} in TO is replaced by the text of a group. The leading slash of a topic
+// may be left out. FROM:TYPE restricts the rule to connections of a type, which may be a
 // glob.
 func ParseRename(text string, isRegex bool) (*Rename, error) {
 	from, to, err := cutRename(text)
@@ -69,12 +69,17 @@ func ParseRename(text string, isRegex bool) (*Rename, error) {
 // Apply returns the new name of a topic with messages of a type, and whether the rule matches at
 // all.
 func (r *Rename) Apply(name, typ string) (string, bool) {
-	m := r.re.FindStringSubmatchIndex(name)
-	if m == nil || r.typ != nil && !r.typ.Match(typ) {
+	if r.typ != nil && !r.typ.Match(typ) {
 		return name, false
 	}
-	r.used = true
-	return string(r.re.ExpandString(nil, r.template, name, m)), true
+	rooted := Rooted(name)
+	for _, form := range []string{name, rooted, rooted[1:]} {
+		if m := r.re.FindStringSubmatchIndex(form); m != nil {
+			r.used = true
+			return string(r.re.ExpandString(nil, r.template, form, m)), true
+		}
+	}
+	return name, false
 }
 
 // Used reports whether the rule has matched a name.

@@ -91,7 +91,10 @@ func TestRename(t *testing.T) {
 		{"/(a|b):=/c", "/b", true, "/c"},
 		{"/a=/b=c", "/a", false, "/b=c"},
 		{"/cam(.)/(.*)=/$2/${1}x", "/cam7/image", true, "/image/7x"},
-		{"/a=/b", "a", true, ""},
+		{"/a=/b", "a", true, "/b"}, // the same topic
+		{"a=/b", "/a", true, "/b"},
+		{"/(.*)=/x/$1", "a", true, "/x/a"},
+		{"(.*)=/x$1", "/a", true, "/x/a"}, // as it is recorded, before the other form
 		{"/a.*=/b", "/abc", true, "/b"},
 		{"/a:std_msgs/String=/b", "/a", false, "/b"},
 		{"/a:std_msgs/String:=/b", "/a", false, "/b"},

@@ -666,3 +666,34 @@ func TestWindowWithCountsOfZero(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
+
+// TestLeadingSlash: /a and a mean the same topic, also in regular expressions. A bag that has both is named.
+func TestLeadingSlash(t *testing.T) {
+	t.Parallel()
+	with, without, other := testplay.Conn{Topic: "/a"}, testplay.Conn{Topic: "a"}, testplay.Conn{Topic: "/b"}
+	bags := map[string][]byte{}
+	for name, conns := range map[string][]testplay.Conn{"with": {with, other}, "without": {without, other}, "both": {with, without, other}} {
+		var messages []testplay.Message
+		for _, c := range conns {
+			messages = append(messages, testplay.Series(c, "m", 0)...)
+		}
+		bags[name] = testplay.MakeBag(t, bagfmt.WriterOptions{}, messages...)
+	}
+	for name, bag := range bags {
+		for _, named := range []string{"a", "/a"} {
+			for _, isRegex := range []bool{false, true} {
+				p, logs := madePlan(t, Options{Topics: []string{named}, Regex: isRegex}, bag)
+				if d := cmp.Diff([]string{"/a"}, namesOf(p)); d != "" || (logs.Len() == 1) != (name == "both") {
+					t.Errorf("%s, -t %s: %v (-want +got):\n%s", name, named, logs.All(), d)
+				}
+				p, _ = madePlan(t, Options{Exclude: []string{named}, Regex: isRegex}, bag)
+				if d := cmp.Diff([]string{"/b"}, namesOf(p)); d != "" {
+					t.Errorf("%s, -x %s (-want +got):\n%s", name, named, d)
+				}
+			}
+		}
+		if _, logs := madePlan(t, Options{Topics: []string{"/b"}}, bag); logs.Len() > 0 {
+			t.Errorf("%s: %v", name, logs.All())
+		}
+	}
+}

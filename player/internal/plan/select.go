@@ -98,6 +98,10 @@ func (s *selection) report(log *zap.Logger, recorded []string) {
 			log.Warn("nothing in the bags fits", fields...)
 		}
 	}
+	both := slices.DeleteFunc(topicmatch.BothForms(recorded), func(topic string) bool { return !s.topics.means(topic) && !s.exclude.means(topic) })
+	if len(both) > 0 {
+		log.Warn("topics are recorded with a leading slash and without; both are meant", loglimit.Each(), zap.Strings("topics", both))
+	}
 	for _, r := range s.rename {
 		if !r.Used() {
 			log.Warn("nothing in the bags fits", loglimit.Each(), zap.String("option", "rename"), zap.Strings("values", []string{r.Text}))
@@ -152,34 +156,21 @@ func nearTopics(names, recorded []string) (near []string) {
 	return near
 }
 
-// names matches names of topics. Unless the patterns are regular expressions, the leading
-// slash is optional on either side.
-type names struct {
-	set   topicmatch.Set
-	regex bool
-}
+// names matches names of topics. The leading slash is optional on either side.
+type names struct{ set topicmatch.Set }
 
 func newNames(texts []string, isRegex bool) (*names, error) {
-	n := &names{regex: isRegex}
 	if isRegex {
-		var err error
-		n.set, err = topicmatch.Regexes("expression", texts...)
-		return n, err
+		set, err := topicmatch.Regexes("expression", texts...)
+		return &names{set}, err
 	}
-	for _, text := range texts {
-		g := topicmatch.Glob(strings.TrimPrefix(text, "/"))
-		g.Text = text
-		n.set = append(n.set, g)
-	}
-	return n, nil
+	return &names{topicmatch.Globs(texts...)}, nil
 }
 
-func (n *names) match(name string) bool {
-	if !n.regex {
-		name = strings.TrimPrefix(name, "/")
-	}
-	return n.set.Match(name)
-}
+func (n *names) match(name string) bool { return topicmatch.MatchTopic(name, n.set.Match) }
+
+// means reports whether a pattern is about a topic, without counting it as used.
+func (n *names) means(topic string) bool { return topicmatch.MatchTopic(topic, n.set.Covers) }
 
 // DenyError says which topics Options.Deny forbids to play.
 type DenyError struct {
@@ -200,7 +191,7 @@ func (p *Plan) Denied() error {
 			continue
 		}
 		text := r.Topic.Name
-		if strings.TrimPrefix(r.Conn.Topic, "/") != strings.TrimPrefix(text, "/") {
+		if topicmatch.Rooted(r.Conn.Topic) != topicmatch.Rooted(text) {
 			text += " (recorded as " + r.Conn.Topic + ")"
 		}
 		if p.Denies(r.Topic.Name) && !slices.Contains(e.Topics, text) {
@@ -217,9 +208,7 @@ func (p *Plan) Denied() error {
 // compared as in stock, but the leading slash is optional on either side.
 func (p *Plan) applyRouteOptions(o *Options) {
 	names := func(list []string, recorded string) bool {
-		return slices.ContainsFunc(list, func(name string) bool {
-			return strings.TrimPrefix(name, "/") == strings.TrimPrefix(recorded, "/")
-		})
+		return slices.ContainsFunc(list, func(name string) bool { return topicmatch.Rooted(name) == topicmatch.Rooted(recorded) })
 	}
 	for r := range p.routes() {
 		r.Pauses = names(o.PauseTopics, r.Conn.Topic)

@@ -12,7 +12,9 @@ import (
 	"io"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/query"
 	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -205,13 +207,22 @@ func escapeLines(b []byte) []byte {
 
 // Finish ends a recording with these connections: it reports how many messages were not shown.
 func (p *Printer) Finish(conns []*rosbag.Connection) {
+	var topics []string
 	for _, c := range conns {
-		p.recorded = append(p.recorded, absolute(c.Topic))
+		topics = append(topics, c.Topic)
 		for _, s := range p.wanted(c) {
 			if s.skipped > 1 && s.path != nil {
 				p.o.Unshown(fmt.Errorf("%s: %d messages like this were not shown", wording.Shown(c.Topic), s.skipped))
 			}
 		}
+	}
+	for _, topic := range topicmatch.BothForms(topics) {
+		if len(p.o.Topics) > 0 && p.Asks(&rosbag.Connection{Topic: topic}) {
+			p.o.Odd(query.BothFormsError(topic))
+		}
+	}
+	for _, topic := range topics {
+		p.recorded = append(p.recorded, topicmatch.Rooted(topic))
 	}
 }
 

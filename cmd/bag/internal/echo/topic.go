@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/query"
+	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
@@ -26,7 +27,7 @@ func NewTopic(text string, isRegex bool) (*Topic, error) {
 		re, err := query.AnyOf([]string{text}, true)
 		return &Topic{text: text, glob: re}, err
 	}
-	t := &Topic{text: absolute(strings.TrimRight(text, "/"))}
+	t := &Topic{text: topicmatch.Rooted(strings.TrimRight(text, "/"))}
 	if strings.Contains(text, ":") {
 		return nil, fmt.Errorf("%s: slices of arrays are not supported; name an element, as in /tf/transforms[0]", wording.Shown(text))
 	}
@@ -38,20 +39,12 @@ func NewTopic(text string, isRegex bool) (*Topic, error) {
 	return t, err
 }
 
-// absolute is how stock names a topic that was recorded without a slash.
-func absolute(topic string) string {
-	if strings.HasPrefix(topic, "/") {
-		return topic
-	}
-	return "/" + topic
-}
-
 // match reports whether a topic is meant, and returns which field of its messages.
 func (t *Topic) match(topic string) (field string, ok bool) {
-	topic = absolute(topic)
+	topic = topicmatch.Rooted(topic)
 	switch {
 	case t.glob != nil:
-		ok = t.glob.MatchString(topic)
+		ok = topicmatch.MatchTopic(topic, t.glob.MatchString)
 	case topic == t.text:
 		ok = true
 	default:

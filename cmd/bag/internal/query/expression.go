@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/bags/expr"
+	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -164,14 +165,19 @@ func (x *Expression) CheckTopics(recorded []string) Findings {
 	named := x.program.Topics()
 	var found Findings
 	for _, topic := range named {
-		if slices.Contains(recorded, topic) {
+		if slices.Contains(recorded, topic) || slices.Contains(recorded, topic[1:]) { // it has a leading slash
 			continue
 		}
-		near := slices.DeleteFunc(wording.NearestTopics(topic, recorded), func(n string) bool { return slices.Contains(named, n) })
+		near := slices.DeleteFunc(wording.NearestTopics(topic, recorded), func(n string) bool { return slices.Contains(named, topicmatch.Rooted(n)) })
 		found.Misspelt = found.Misspelt || len(near) > 0
 		found.Lines = append(found.Lines, "expression: "+NoTopic(topic, near))
 	}
 	return found
+}
+
+// BothForms returns the topics that the expression names, and that are recorded with a leading slash and without.
+func (x *Expression) BothForms(recorded []string) []string {
+	return slices.DeleteFunc(topicmatch.BothForms(recorded), func(topic string) bool { return !slices.Contains(x.program.Topics(), topic) })
 }
 
 // NoTopic says that a topic is not recorded, and which ones have similar names.

@@ -17,13 +17,14 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
 	"github.com/gorosbag/gorosbag/internal/text/moment"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Selection is what the user wants of a bag, and the options of commands that say so. The zero value selects
 // everything.
 type Selection struct {
-	Topic    []string `short:"t" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Only these topics; * and ? stand for any characters, also for slashes, unlike those of goplay and gorecord. May be repeated, as the next three."`
+	Topic    []string `short:"t" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Only these topics, with or without their leading slash; * and ? stand for any characters, also for slashes, unlike those of goplay and gorecord. May be repeated, as the next three."`
 	Exclude  []string `short:"x" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Not these topics."`
 	Type     []string `sep:"none" placeholder:"PATTERN" completion-predictor:"type" help:"Only these message types."`
 	CallerID []string `name:"callerid" sep:"none" placeholder:"PATTERN" help:"Only what these nodes published."`
@@ -68,16 +69,16 @@ func (s *Selection) Unmatched(bag rosbag.Source) []string {
 	for _, asked := range []struct {
 		flag string
 		list []string
-		name func(*rosbag.Connection) string
+		is   func(*regexp.Regexp, *rosbag.Connection) bool
 	}{
-		{"--topic", s.Topic, topicOf},
-		{"--exclude", s.Exclude, topicOf},
-		{"--type", s.Type, func(c *rosbag.Connection) string { return c.Header.Type() }},
-		{"--callerid", s.CallerID, func(c *rosbag.Connection) string { return c.Header.CallerID() }},
+		{"--topic", s.Topic, isTopicOf},
+		{"--exclude", s.Exclude, isTopicOf},
+		{"--type", s.Type, func(re *regexp.Regexp, c *rosbag.Connection) bool { return re.MatchString(c.Header.Type()) }},
+		{"--callerid", s.CallerID, func(re *regexp.Regexp, c *rosbag.Connection) bool { return re.MatchString(c.Header.CallerID()) }},
 	} {
 		for _, p := range asked.list {
 			re, err := AnyOf([]string{p}, s.Regex)
-			if err == nil && !slices.ContainsFunc(bag.Connections(), func(c *rosbag.Connection) bool { return re.MatchString(asked.name(c)) }) {
+			if err == nil && !slices.ContainsFunc(bag.Connections(), func(c *rosbag.Connection) bool { return asked.is(re, c) }) {
 				all = append(all, asked.flag+" "+p)
 			}
 		}
@@ -106,7 +107,23 @@ func (s *Selection) GlobLike() []string {
 	return all
 }
 
-func topicOf(c *rosbag.Connection) string { return c.Topic }
+func isTopicOf(re *regexp.Regexp, c *rosbag.Connection) bool {
+	return topicmatch.MatchTopic(c.Topic, re.MatchString)
+}
+
+// BothForms returns the topics that the selection names, and that are recorded with a leading slash and without.
+func (s *Selection) BothForms(recorded []string) []string {
+	re, err := AnyOf(slices.Concat(s.Topic, s.Exclude), s.Regex)
+	if re == nil || err != nil { // Keep returns the error
+		return nil
+	}
+	return slices.DeleteFunc(topicmatch.BothForms(recorded), func(topic string) bool { return !topicmatch.MatchTopic(topic, re.MatchString) })
+}
+
+// BothFormsError says of a bag what a topic means that is recorded with a leading slash and without.
+func BothFormsError(topic string) error {
+	return fmt.Errorf("has both %s and %s, which mean the same topic", wording.Shown(topic), wording.Shown(topic[1:]))
+}
 
 // Keep returns the choice of connections, nil for all.
 func (s *Selection) Keep() (func(*rosbag.Connection) bool, error) {
@@ -126,8 +143,8 @@ func (s *Selection) Keep() (func(*rosbag.Connection) bool, error) {
 	}
 	topic, exclude, kind, caller := all[0], all[1], all[2], all[3]
 	return func(c *rosbag.Connection) bool {
-		return (topic == nil || topic.MatchString(c.Topic)) &&
-			(exclude == nil || !exclude.MatchString(c.Topic)) &&
+		return (topic == nil || isTopicOf(topic, c)) &&
+			(exclude == nil || !isTopicOf(exclude, c)) &&
 			(kind == nil || kind.MatchString(c.Header.Type())) &&
 			(caller == nil || caller.MatchString(c.Header.CallerID()))
 	}, nil
