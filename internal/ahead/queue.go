@@ -1,5 +1,5 @@
 // Package ahead does work on other goroutines before its result is needed, and gives the results out in
-// the order in which the work was started. The writers and readers of bags, recovery and bagjob use a Queue in place of
+// the order in which the work was started. The writers and readers of bags, recovery and job use a Queue in place of
 // goroutines of their own.
 package ahead
 

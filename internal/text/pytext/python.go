@@ -1,7 +1,7 @@
 // Package pytext prints scalars as Python 3 and PyYAML do, so that our output is that of rostopic echo and
 // rosbag info byte for byte.
 //
-// It is pure, and knows neither messages nor bags. Its callers are rosmsg and baginfo.
+// It is pure, and knows neither messages nor bags. Its callers are rosmsg and info.
 package pytext
 
 import (

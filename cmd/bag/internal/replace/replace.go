@@ -3,7 +3,7 @@
 //
 // It owns the order of a replacement: what is refused before anything is written, and what has to be true
 // of the new version before the original becomes a backup. The commands of gobag that change whole bags
-// call it. Options, and where a new version and a backup go (newfile), are not its business.
+// call it. Options, and where a new version and a backup go (package files), are not its business.
 package replace
 
 import (
