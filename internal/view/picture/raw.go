@@ -8,7 +8,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
-// rawPaths are the fields of sensor_msgs/Image that other pictures do not have.
+// rawPaths are the fields of sensor_msgs/Image that other pictures do not have. Without bigEndian, which other
+// packages leave out, it is little-endian.
 type rawPaths struct{ width, height, step, bigEndian *rosmsg.Path }
 
 // newRawPaths finds the fields of a raw picture, and its encoding. It returns nil if there are none.
@@ -18,7 +19,7 @@ func newRawPaths(r *Reader, t *rosmsg.Type) *rawPaths {
 		width: r.path(t, "width", "uint32"), height: r.path(t, "height", "uint32"),
 		step: r.path(t, "step", "uint32"), bigEndian: r.path(t, "is_bigendian", "uint8"),
 	}
-	if r.text == nil || p.width == nil || p.height == nil || p.step == nil || p.bigEndian == nil {
+	if r.text == nil || p.width == nil || p.height == nil || p.step == nil {
 		return nil
 	}
 	return p
@@ -32,6 +33,9 @@ func (r *Reader) rawPicture(payload []byte, o Options) (*Picture, error) {
 	}
 	var n [4]int64
 	for i, path := range []*rosmsg.Path{r.raw.width, r.raw.height, r.raw.step, r.raw.bigEndian} {
+		if path == nil {
+			continue
+		}
 		v, err := path.Lookup(payload)
 		if err != nil {
 			return nil, err

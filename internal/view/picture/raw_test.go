@@ -185,6 +185,7 @@ func TestRawErrors(t *testing.T) {
 		{raw("nv21", 2, 2, 1, "01020304"), picture.ErrCorrupt, "nv21 of 2 x 2 pixels: 4 bytes of data, which need 6: damaged picture"},
 		{raw("bayer_rggb8", 1, 2, 1, "0102"), nil, "bayer_rggb8 of 1 x 2 pixels: less than one block of 2 x 2"},
 		{raw("8UC0", 1, 1, 1, "00"), picture.ErrUnknown, `encoding "8UC0" of 1 x 1 pixels, 1 bytes a row, cannot be shown`},
+		{raw("\x00\u0080\u202ergb9\xff", 1, 1, 1, "00"), picture.ErrUnknown, `encoding "rgb9" of 1 x 1 pixels, 1 bytes a row, cannot be shown`},
 		{raw("<b>"+strings.Repeat("x", 99)+"\n", 1, 1, 1, "00"), picture.ErrUnknown, `encoding "<b>` + strings.Repeat("x", 61) + `…" of 1 x 1 pixels, 1 bytes a row, cannot be shown`},
 	} {
 		p, err := show(t, tc.msg, picture.Options{})

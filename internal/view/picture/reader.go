@@ -7,6 +7,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"strings"
+	"unicode"
 
 	"github.com/gorosbag/gorosbag/internal/view/picture/internal/draw"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -147,10 +148,10 @@ func shown(b []byte) string {
 		s += "…"
 	}
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return -1
+		if unicode.IsPrint(r) {
+			return r
 		}
-		return r
+		return -1
 	}, s)
 }
 
