@@ -1,0 +1,238 @@
+package finding_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/internal/ros/finding"
+)
+
+// TestHeadlines: one line for each kind, in an order that does not change while nothing changes.
+func TestHeadlines(t *testing.T) {
+	t.Parallel()
+	all := []finding.Finding{
+		{Topic: "/gps", Kind: finding.Stamps, Cause: finding.Ahead, Offset: -time.Hour},
+		{Topic: "/scan", Kind: finding.Silent, For: 3 * time.Second, Cause: finding.Broken},
+		{Topic: "/cam", Kind: finding.Slow, Hz: 14.93, Want: 30, For: time.Second},
+		{Topic: "/imu/data", Kind: finding.Silent, For: 41 * time.Second, Cause: finding.Gone},
+		{Topic: "/odd\x1b", Kind: finding.Silent, For: time.Second, Cause: finding.Mute, Expected: true},
+		{Topic: "/b", Kind: finding.Fast, Hz: 120.4, Want: 0.25, Expected: true},
+	}
+	slices.SortFunc(all, finding.Compare)
+	got := strings.Join(finding.Headlines(all, 2), "\n")
+	want := `3 topics are silent: /odd\x1b for 1 s (publisher there but mute), /imu/data for 41 s (publisher gone), and 1 more
+1 topic is slow: /cam 14.9 Hz, usual 30
+1 topic is too fast: /b 120 Hz, expected 0.25
+the stamps of 1 topic are off: /gps 1 h ahead`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if lines := finding.Headlines(nil, 2); lines != nil {
+		t.Errorf("%q without findings", lines)
+	}
+}
+
+// TestAbout: durations that users compare have enough digits, and no more.
+func TestAbout(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		d    time.Duration
+		want string
+	}{
+		{80 * time.Millisecond, "80 ms"},
+		{1200 * time.Millisecond, "1.2 s"},
+		{3 * time.Second, "3 s"},
+		{41900 * time.Millisecond, "41 s"},
+		{60 * time.Second, "1 min"},
+		{185 * time.Second, "3 min 5 s"},
+		{time.Hour, "1 h"},
+		{130 * time.Minute, "2 h 10 min"},
+		{50 * time.Hour, "2 d"},
+		{56 * 365 * 24 * time.Hour, "56 years"},
+	} {
+		if got := finding.About(c.d); got != c.want {
+			t.Errorf("%v is %q, want %q", c.d, got, c.want)
+		}
+	}
+}
+
+// TestExpect: what users write, and what it means.
+func TestExpect(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"/imu/data=100":     "/imu/data 100",
+		"/camera/**=10..40": "/camera/** 10..40",
+		"/map=0":            "/map 0",
+		"imu=0.5":           "imu 0.5",
+		"/a=1e3":            "/a 1000",
+		"/a=0..5":           "/a 0..5",
+		"/a":                "error", "/a=": "error", "/a=x": "error", "/a=-1": "error", "/a=NaN": "error", "/a=Inf": "error", "/a=5..": "error", "/a=..5": "error",
+		"/a=9..3": "error", "/a=0..0": "error", "/a=1..NaN": "error", "/a=1e9": "error", "=5": "error", "/a b=5": "error", "/a[=5": "error", "/a=1..2..3": "error",
+	} {
+		e, err := finding.Expect(text)
+		got := e.Topics + " " + e.String()
+		if err != nil {
+			got = "error"
+		}
+		if got != want {
+			t.Errorf("%s: %s (%v), want %s", text, got, err, want)
+		}
+	}
+}
+
+// FuzzParseRange: what is accepted is a range, and is read again as the same.
+func FuzzParseRange(f *testing.F) {
+	for _, seed := range []string{"100", "10..40", "0", "1e-9..2", "..", "5..", "0x1p-2", "1_0"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := finding.ParseRange(text)
+		if err != nil {
+			return
+		}
+		if !(r.Least >= 0) || math.IsInf(r.Least, 0) || !(r.Most >= r.Least) || r.Most == 0 {
+			t.Errorf("%q is %+v", text, r)
+		}
+		if again, err := finding.ParseRange(r.String()); err != nil || again != r {
+			t.Errorf("%q is %v, and again %v (%v)", text, r, again, err)
+		}
+	})
+}
+
+// TestSums: episodes are counted with their time, also one that goes on, and those of topics whose accounts have ended. An
+// expectation counts only while it is asked for.
+func TestSums(t *testing.T) {
+	t.Parallel()
+	e, err := finding.Expect("/want=10")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := finding.New([]finding.Expectation{e})
+	gone := source{topic: "/gone", times: join(every(0.1, 0, 20), every(0.1, 30, 40))}
+	stays := source{topic: "/stays", times: join(every(0.1, 0, 30), every(0.1, 40, 60))}
+	want := source{topic: "/want", times: every(0.1, 0, 30)}
+	for at := 0.1; at < 100; at += finding.Every.Seconds() {
+		all := []source{stays, want, gone}
+		if at > 60 {
+			all = all[:2]
+		}
+		w.Look(seconds(at), seconds(at), at > 90, figures(at, all))
+		if at > 89 && at < 90 {
+			for _, s := range w.Sums() {
+				if s.Expected {
+					t.Errorf("%s counts as expected while expectations do not count", s.Topic)
+				}
+			}
+		}
+	}
+	var got []string
+	for _, s := range w.Sums() {
+		got = append(got, strings.TrimSpace(s.Topic+" "+s.Kind.String()+" "+s.Time.Round(time.Second).String()+strings.Repeat(" open", b(s.Open))+strings.Repeat(" expected", b(s.Expected)))+strings.Repeat("!", s.Episodes))
+	}
+	if wants := []string{"(topics that ended) silent 10s!", "/stays silent 10s!", "/want silent 1m10s open expected!"}; !slices.Equal(got, wants) {
+		t.Errorf("got %q, want %q", got, wants)
+	}
+	for _, f := range w.Findings() {
+		if f.Topic == "/want" && (!f.Expected || f.For.Round(time.Second) != 70*time.Second) {
+			t.Errorf("%+v", f)
+		}
+	}
+	for _, u := range w.Usual() {
+		if u.Topic == "/stays" && u.Hz != 0 {
+			t.Errorf("%s: %v Hz is usual, but it has to prove itself", u.Topic, u.Hz)
+		}
+	}
+}
+
+func b(on bool) int {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// TestUsual: the usual rate is known of regular topics only.
+func TestUsual(t *testing.T) {
+	t.Parallel()
+	_, w := watch(t, 30, clock{}, source{topic: "/a", times: every(0.1, 0, 30)}, source{topic: "/b", times: poisson(0.5, 30)})
+	got := w.Usual()
+	if len(got) != 2 || math.Abs(got[0].Hz-10) > 0.1 || got[1].Hz != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestForgetStamps: what was found about stamps of another time was never there.
+func TestForgetStamps(t *testing.T) {
+	t.Parallel()
+	s := source{topic: "/a", times: every(0.1, 0, 30), stamp: func(at float64) float64 { return at - 1e6 }}
+	w := finding.New(nil)
+	found := 0
+	for at := 0.1; at < 30; at += finding.Every.Seconds() {
+		all := figures(at, []source{s})
+		if found > 0 {
+			all[0].Stamp = 0
+		}
+		for _, c := range w.Look(seconds(at), seconds(at), true, all) {
+			if found++; c.Kind != finding.Stamps || c.Over {
+				t.Errorf("%+v", c)
+			}
+			w.ForgetStamps(c.Topic)
+		}
+	}
+	if found != 1 || len(w.Sums()) > 0 || len(w.Findings()) > 0 {
+		t.Errorf("found %d times; %+v are left", found, w.Sums())
+	}
+}
+
+// TestLookAllocates nothing while there is nothing to say, and takes a time for each topic that allows thousands of them.
+func TestLookAllocates(t *testing.T) {
+	e, err := finding.Expect("/t/1*=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := finding.New([]finding.Expectation{e})
+	all := make([]finding.Arrivals, 200)
+	for i := range all {
+		all[i] = finding.Arrivals{Topic: "/t/" + string(rune('0'+i%10)) + strings.Repeat("x", i), Links: 1}
+	}
+	at := 0.0
+	look := func() {
+		at += finding.Every.Seconds()
+		for i := range all {
+			all[i].Messages += 3
+			all[i].Last = seconds(at - 0.01)
+			all[i].Stamp = all[i].Last.UnixNano()
+		}
+		if changes := w.Look(seconds(at), seconds(at), true, all); len(changes) > 0 {
+			t.Errorf("%+v", changes[0])
+		}
+	}
+	for range 100 {
+		look()
+	}
+	if n := testing.AllocsPerRun(100, look); n > 0 {
+		t.Errorf("a look allocates %v times", n)
+	}
+}
+
+func BenchmarkLook2000(b *testing.B) {
+	w := finding.New(nil)
+	all := make([]finding.Arrivals, 2000)
+	for i := range all {
+		all[i] = finding.Arrivals{Topic: "/robot/topic" + strings.Repeat("x", i%50) + string(rune('a'+i/50)), Links: 1}
+	}
+	at := 0.0
+	b.ReportAllocs()
+	for b.Loop() {
+		at += finding.Every.Seconds()
+		for i := range all {
+			all[i].Messages += 3
+			all[i].Last = seconds(at - 0.01)
+			all[i].Stamp = all[i].Last.UnixNano()
+		}
+		w.Look(seconds(at), seconds(at), true, all)
+	}
+}
