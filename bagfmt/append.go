@@ -39,6 +39,7 @@ const sectorBytes = 512
 // The error for a bag without a good index matches ErrUnindexed or ErrCorrupt, that for a bag of another
 // version ErrVersion. Such a bag is not touched: of the former recovery makes a good bag, of the latter a
 // copy is one.
+// See ADR 0093.
 func Append(f File, size int64, o WriterOptions) (*Writer, error) {
 	bag, err := opening.Open(f, size, table.Options{IndexOnly: true})
 	switch {

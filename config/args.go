@@ -18,6 +18,7 @@ import (
 // optparse) accept: --opt=v and --opt v, unambiguous abbreviations of long
 // options, short clusters (-ajOname), values that begin with a dash, options and
 // words in any order, and for the options of Many a list that runs up to the next option.
+// See ADR 0011.
 func expand(args []string, all []*option) ([]string, error) {
 	e := expander{long: map[string]*option{}, short: map[rune]*option{}, rest: args}
 	for _, o := range all {

@@ -42,6 +42,7 @@ func readYAML(path string, text []byte, all []*option) error {
 	}
 	r := fileReader{path: path, options: all, seen: map[*option]int{}}
 	r.secret = r.holdsSecret(string(text))
+	// ADR 0036: nodes know their lines.
 	var document, next yaml.Node
 	switch err := loader.Load(&document); {
 	case errors.Is(err, io.EOF):

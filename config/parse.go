@@ -1,5 +1,7 @@
 // Package config reads the options of a program from its command line, the environment and a file, and
 // prints them: help, manual page, reference and configuration. A program declares its options as data.
+//
+// Decisions: ADR 0036, 0068, 0119.
 package config
 
 import (

@@ -24,6 +24,7 @@ import (
 // the callers of Control share, and is the only lock that a message meets. Messages are published
 // under that lock, so that nothing is published once Pause has returned, and no clock value overtakes
 // a message. The lock is never held while waiting: tcpros.Source.Publish does not block.
+// See ADR 0103.
 type conductor struct {
 	plan        *plan.Plan
 	awaited     []*plan.Topic // topics that need a subscriber before play begins

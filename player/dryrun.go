@@ -46,6 +46,7 @@ func DryRun(ctx context.Context, o Options) (Preview, error) {
 
 // Check returns the error with which Run would refuse to play o. It needs no node: resolve resolves
 // names as that of Run would. It asks no master.
+// See ADR 0088.
 func Check(ctx context.Context, o Options, resolve func(name string) (string, error)) error {
 	o.resolve = resolve
 	o, err := o.withDefaults()

@@ -11,6 +11,7 @@ import (
 // Check returns the error with which Run would refuse to record now because of o, or because of the
 // directory and the name of the bag. It needs no node: resolve resolves names as that of Run would.
 // It asks no master and writes nothing.
+// See ADR 0088.
 func Check(o Options, resolve func(name string) (string, error)) error {
 	o.resolve = resolve
 	o, err := o.withDefaults()

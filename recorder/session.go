@@ -32,6 +32,7 @@ type session struct {
 	wall    simtime.Wall
 	late    bool // the master was away at the start, so it is not known whether the graph has a clock
 
+	// ADR 0128: a recording without a master is a loss.
 	noMaster atomic.Bool // the master has never answered; for any goroutine
 }
 

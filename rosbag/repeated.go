@@ -8,6 +8,7 @@ package rosbag
 // messages are, of those of latching connections with exactly this time, the first ones in the
 // file: others with the same time, or with an earlier one, may follow them. A Count beyond what
 // is there means all of these.
+// See ADR 0061.
 type Repeated struct {
 	Count uint32
 	Time  Time

@@ -23,6 +23,8 @@
 //
 // The package logs nothing, opens nothing and starts no goroutine. A Type and a Path
 // never change once made and may be used by many goroutines.
+//
+// Decisions: ADR 0020.
 package rosmsg
 
 const (

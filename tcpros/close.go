@@ -61,6 +61,7 @@ func (n *Node) Close(ctx context.Context) error {
 //
 // Call Close only afterwards: when the master tells roscpp or rospy that the publisher has
 // unregistered, they close the link and lose its unread messages.
+// See ADR 0015.
 func (n *Node) Drain(ctx context.Context) error {
 	n.draining.Store(true)
 	var all []*publink.Publication

@@ -25,4 +25,6 @@
 // (addresses), wire (connection headers, the account of unfinished input); rosapi (calls to the
 // master and to nodes), udpros; registrar (registrations), sublink and publink (receiving and
 // sending), service; slaveapi (replies to other nodes). They do not know the node.
+//
+// Decisions: ADR 0096.
 package tcpros

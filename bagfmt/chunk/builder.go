@@ -15,6 +15,7 @@ import (
 const DefaultBytes = 768 << 10
 
 const (
+	// ADR 0004: a chunk stands for itself when another one is damaged.
 	repeatDivisor  = 100       // connection records are repeated for at most 1/repeatDivisor of the bytes
 	firstRoom      = 1 << 20   // memory for a message read straight into the chunk starts with this,
 	doubledRoom    = 4 << 20   // and is doubled while it has at most this

@@ -78,6 +78,7 @@ func run(args []string) int {
 	endServing()
 	loglimit.Flush(log) // while others still hear it
 	publishSummary(logTo.Rosout, &sum, runErr)
+	// ADR 0006: the bag is closed before the node unregisters.
 	if err := graph.Close(); err != nil {
 		log.Debug("leaving the graph", zap.Error(err)) // the bag is closed: nothing to lose
 	}

@@ -5,6 +5,8 @@
 // Until Commit, and after a crash, a file that had the name before is unchanged. The package owns its
 // temporary files; their content is the business of its callers, the commands that write files. Error texts
 // are for users and leave out the name of the file, which the caller adds.
+//
+// Decisions: ADR 0022.
 package files
 
 import (

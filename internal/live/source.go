@@ -8,6 +8,8 @@
 // of a recording.
 //
 // The package does no I/O, starts no goroutine and writes no log.
+//
+// Decisions: ADR 0111.
 package live
 
 import "context"

@@ -13,6 +13,8 @@
 // Lines below Warn, and lines with the field Each, are only shortened. A line below Warn that peers
 // can cause at any rate has the field OnRequest: of such a kind, after the first lines, one line is
 // written in each Interval, for all peers together.
+//
+// Decisions: ADR 0055, 0081.
 package loglimit
 
 import (

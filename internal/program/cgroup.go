@@ -13,6 +13,7 @@ import (
 
 // MemoryLimit returns the memory limit of the control groups of this process, version 1 or 2,
 // or MaxInt64 if there is none. root is the root directory.
+// See ADR 0047.
 func MemoryLimit(root string) int64 {
 	limit := int64(math.MaxInt64)
 	mounts, err := os.ReadFile(filepath.Join(root, "proc/self/mountinfo")) //nolint:gosec // the kernel's, and a test's

@@ -23,7 +23,8 @@ import (
 
 // Exit codes of every command.
 const (
-	ExitOK       = 0
+	ExitOK = 0
+	// ADR 0009.
 	ExitUsage    = 1 // usage, configuration or start-up error
 	ExitInternal = 2 // internal error
 	ExitLoss     = 3 // finished, but messages were lost or the input was damaged

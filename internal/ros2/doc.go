@@ -4,4 +4,6 @@
 // of several types or publishers on one topic, which file a message goes to, and the report of what was changed or
 // lost. Package mapping converts types and payloads; packages db3, mcapwriter and bagfmt read and write the bytes of
 // files. Commands that convert or read recordings call it.
+//
+// Decisions: ADR 0101.
 package ros2

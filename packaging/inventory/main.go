@@ -5,6 +5,8 @@
 //
 // It has to run in the root of the module, with GOOS and GOARCH as the programs were built. The
 // time of the bill is SOURCE_DATE_EPOCH, so that the same source gives the same bytes.
+//
+// Decisions: ADR 0072.
 package main
 
 import (

@@ -138,3 +138,37 @@ func TestSuppressions(t *testing.T) {
 		t.Errorf("%d comments, %d linters seen", directives, len(enabled))
 	}
 }
+
+// unseen are decisions that no line of Go explains: about builds and libraries.
+var unseen = []string{"0038", "0063"}
+
+// TestDecisions checks that each decision of docs/adr is named where it applies, and that each one which is named exists.
+func TestDecisions(t *testing.T) {
+	t.Parallel()
+	section, named := regexp.MustCompile(`(?m)^## (\d{4}) `), regexp.MustCompile(`ADR (\d{4}(?:, \d{4})*)`)
+	decisions, places := make(map[string]bool), make(map[string]string)
+	for _, f := range trackedFiles(t) {
+		switch {
+		case strings.HasPrefix(f.path, "docs/adr/"):
+			for _, m := range section.FindAllSubmatch(f.content, -1) {
+				decisions[string(m[1])] = true
+			}
+		case filepath.Ext(f.path) == ".go" && !strings.HasSuffix(f.path, "_test.go"):
+			for _, m := range named.FindAllSubmatch(f.content, -1) {
+				for number := range strings.SplitSeq(string(m[1]), ", ") {
+					places[number] = f.path
+				}
+			}
+		}
+	}
+	for number, path := range places {
+		if !decisions[number] {
+			t.Errorf("%s names ADR %s, which docs/adr does not have", path, number)
+		}
+	}
+	for number := range decisions {
+		if places[number] == "" && !slices.Contains(unseen, number) {
+			t.Errorf("no line of code names ADR %s: name it above the line that it explains", number)
+		}
+	}
+}

@@ -21,6 +21,7 @@ type packer struct {
 // checksum of the content. Stock's reader needs the checksum.
 func newLZ4Packer() *packer {
 	z := lz4.NewWriter(io.Discard)
+	// ADR 0002, 0091: only frames like these are read by stock.
 	err := z.Apply(lz4.BlockSizeOption(lz4.Block64Kb), lz4.ChecksumOption(true), lz4.ConcurrencyOption(1)) // starts no goroutine
 	if err != nil {
 		panic(err) // the options are constants

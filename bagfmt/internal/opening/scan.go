@@ -16,6 +16,7 @@ import (
 // It skips the data of chunks, because the index data after each chunk has the times and counts. It
 // unpacks only chunks with unknown connections or without valid index data. complete reports whether
 // it met the end of the messages: the index section, or where that should be.
+// See ADR 0018.
 func scanBag(bag *table.Table) (complete bool, err error) {
 	x := bagScan{bag: bag, section: bag.IndexPos, seg: table.New(bag, table.KindRecords)}
 	bag.IndexPos, bag.DataEnd, bag.Chunks = 0, bag.Size, nil

@@ -41,6 +41,7 @@ const (
 )
 
 // ChunkLimit fills in and checks an option MaxChunkBytes.
+// See ADR 0085.
 func ChunkLimit(n int64) (int64, error) {
 	if n == 0 {
 		return defaultMaxChunkBytes, nil

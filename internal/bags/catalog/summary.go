@@ -7,6 +7,8 @@
 // never used twice, and a file is deleted only after its lines were written to another one. A line
 // may therefore exist twice, and then the newest counts, but no line is lost when a program dies. The
 // bags decide: a bag without a summary, or with a summary of another size, is read.
+//
+// Decisions: ADR 0065.
 package catalog
 
 import (

@@ -8,6 +8,8 @@
 // that the report shows are read again.
 //
 // The packages below are pure: align, headers and fields compare, and report holds the result.
+//
+// Decisions: ADR 0058.
 package diff
 
 import (

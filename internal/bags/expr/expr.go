@@ -100,6 +100,7 @@ type typeState struct {
 }
 
 // Compile compiles an expression. Errors are an [ExpressionError].
+// See ADR 0021.
 func Compile(text string) (*Program, error) {
 	names := &topicNames{resolve: rooted}
 	p, err := compile(text, expr.Patch(names))

@@ -12,6 +12,7 @@ var createdByElement = map[string]units{"filter": 1, "map": 1, "sortBy": 3, "gro
 
 // prices has the price of each function of the library; nil for a function that takes a constant time, and for a
 // function with a predicate, of which meter.loop knows the price.
+// See ADR 0083.
 var prices = map[string]func(b *budget, args []any){
 	"all": nil, "none": nil, "any": nil, "one": nil, "filter": nil, "map": nil, "find": nil, "findIndex": nil, "findLast": nil,
 	"findLastIndex": nil, "count": nil, "sum": nil, "groupBy": nil, "sortBy": nil, "reduce": nil,

@@ -3,6 +3,8 @@
 //
 // Secrets pass through pipes only, never through files, command lines, logs or errors.
 // A passphrase comes from gpg-agent, which may ask the user, or from the environment.
+//
+// Decisions: ADR 0059.
 package gpg
 
 import (

@@ -4,6 +4,8 @@
 // Notes are messages of type std_msgs/String on the topic /metadata, with a line "key: value" for each
 // note. That is the convention of rosbag_metadata and of bag-database. Marks are messages of the same type on
 // the topic /gorecord/marks; the time of the message is the time of the mark.
+//
+// Decisions: ADR 0057, 0084.
 package note
 
 import (

@@ -19,6 +19,7 @@ import (
 )
 
 // marker is the content of the file .NAME.upload.
+// See ADR 0045.
 type marker struct {
 	To       string `json:"to"`               // destination
 	Object   string `json:"object,omitempty"` // name of the object, if not the name of the bag

@@ -1,5 +1,7 @@
 // Package command declares the commands of a program as data. The doors (services and topics of ROS, HTTP, keys)
 // carry them out. The package knows no program and no door, and has no state.
+//
+// Decisions: ADR 0120.
 package command
 
 import (

@@ -1,4 +1,6 @@
 // Package lastminute keeps the rates of the last minute, one for each second.
+//
+// Decisions: ADR 0069.
 package lastminute
 
 // Seconds is the number of rates in a Rates.

@@ -1,6 +1,8 @@
 // Package rosctl makes the commands and the status of a program available on the ROS graph:
 // services and command topics under the node's name, and the status on a latched topic. It knows
 // no program.
+//
+// Decisions: ADR 0042.
 package rosctl
 
 import (

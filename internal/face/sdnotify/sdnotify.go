@@ -4,6 +4,8 @@
 // The protocol is one datagram, see sd_notify(3). This package implements the protocol because
 // libraries set no write deadline: a service manager that does not read must not delay the end of a
 // recording.
+//
+// Decisions: ADR 0037.
 package sdnotify
 
 import (

@@ -1,6 +1,8 @@
 // Package term owns the terminal of a program: it prints lines without making their writers wait,
 // draws a frame below the lines, reads keys, and takes a line of text. It knows no program: a View
 // returns the content of the frame.
+//
+// Decisions: ADR 0033.
 package term
 
 import (

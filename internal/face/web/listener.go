@@ -218,6 +218,7 @@ func (l *listener) oldest(address netip.Addr, now time.Time) (victim *conn, wait
 
 // evict removes a connection, which the caller closes. The log says so once a minute. Called
 // with the lock.
+// See ADR 0053.
 func (l *listener) evict(victim *conn, now time.Time) {
 	l.remove(victim)
 	l.evicted++

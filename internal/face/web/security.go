@@ -67,6 +67,7 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		if !g.allowsHost(r.Host) {
+			// ADR 0044: DNS rebinding makes a page of another site ask us under its own name.
 			WriteError(w, &statusError{http.StatusMisdirectedRequest, "unknown host name: allow it with --http-host"})
 			return
 		}

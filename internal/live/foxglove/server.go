@@ -6,6 +6,8 @@
 // authorized the request and checked its origin. Viewers see a live.Source, and no viewer, however slow or hostile,
 // makes the source wait. The memory for each viewer is bounded: for frames by live.Limits, for requests by
 // maxRequestBytes.
+//
+// Decisions: ADR 0112.
 package foxglove
 
 import (

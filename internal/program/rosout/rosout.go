@@ -4,6 +4,8 @@
 // A line never waits: it is queued, and a goroutine publishes it. Each subscriber has a queue of
 // its own, which drops its oldest lines, so a subscriber that does not read costs bounded memory
 // and delays nobody.
+//
+// Decisions: ADR 0090.
 package rosout
 
 import (

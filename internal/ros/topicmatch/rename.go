@@ -9,6 +9,7 @@ import (
 )
 
 // Rename is a rule that renames topics.
+// See ADR 0087.
 type Rename struct {
 	Text string // as the user wrote it
 

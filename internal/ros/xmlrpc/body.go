@@ -33,7 +33,7 @@ const (
 // ReadBody reads the body of a message to parse, into the memory of dst or more. With
 // Limits.TextBytes it leaves out longer texts, such as names, which then use no memory:
 // ParseResponse returns a Skipped in their place. If the remaining body is longer than
-// Limits.BodyBytes, the error matches ErrLimit. skipped is the number of texts that were left out.
+// Limits.BodyBytes, the error matches ErrLimit. skipped is the number of texts that were left out. See ADR 0076.
 func ReadBody(dst []byte, r io.Reader, l Limits) (body []byte, skipped int, err error) {
 	l = l.withDefaults()
 	c := clipper{body: dst[:0:cap(dst)], most: l.TextBytes}

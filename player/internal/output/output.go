@@ -3,6 +3,8 @@
 //
 // An Output has no lock. The lock of play guards it: nothing is published once a pause has returned,
 // and no value of the clock overtakes a message. Its methods do not block.
+//
+// Decisions: ADR 0016.
 package output
 
 import (

@@ -33,6 +33,7 @@ type stamper struct {
 
 // onSchedule returns the moment for a message that has a deadline. late is how late the message is. A late
 // message is stamped as if it were published in time, unless play stays behind by more than maxLate.
+// See ADR 0056.
 func (s *stamper) onSchedule(late time.Duration) Moment {
 	s.delay = min(max(s.delay, late-s.maxLate), late)
 	pos, due := s.head.Anchor()

@@ -15,6 +15,7 @@ import (
 // Wake cannot interrupt it; poll can be interrupted, but the kernel lets it oversleep by
 // 0.1 % of the timeout. So poll covers most of a long wait, clock_nanosleep the rest.
 const (
+	// ADR 0014: timers of Go wake up 0.5 to 1 ms late.
 	maxNanosleep = 2 * time.Millisecond // longest clock_nanosleep: bounds the latency of Wake
 	pollDivisor  = 64                   // poll ends before 1/64 of the wait is left, far above 0.1 %
 	maxPoll      = time.Hour            // a timeout that fits a timespec on every platform
@@ -23,6 +24,7 @@ const (
 // The kernel wakes the thread some microseconds after the deadline that it was given. So the sleeper gives it a
 // deadline that is earlier by the lead, the median latency of a wake-up, and spins when it wakes up early.
 const (
+	// ADR 0130: half of the wake-ups are later than their median.
 	maxLead  = 50 * time.Microsecond // bounds the time that the sleeper spins before a deadline
 	leadStep = 100 * time.Nanosecond // by which one wait changes the lead
 )

@@ -49,6 +49,7 @@ func (r *Readahead) Begin(o transport.ReadRequest) { r.reader.submit(readRequest
 
 // Restart submits another read request and returns its epoch. Only one goroutine at a time
 // may call it.
+// See ADR 0039.
 func (r *Readahead) Restart(o transport.ReadRequest) (epoch uint64) {
 	epoch = r.Queue.restart()
 	r.reader.submit(readRequest{ReadRequest: o, epoch: epoch})

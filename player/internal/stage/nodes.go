@@ -77,6 +77,7 @@ func (g *ManyNodes) openNode(ctx context.Context, name string) (*tcpros.Node, er
 		if n > maxSuffix {
 			return nil, fmt.Errorf("the node names %s to %s are all in use", name, free)
 		}
+		// ADR 0043: a name in use belongs to a driver, which the master would end.
 		if free = name + "_play"; n > 1 {
 			free += fmt.Sprint(n)
 		}

@@ -20,6 +20,7 @@ import (
 const maxReorderBytes = 128 << 20
 
 // headerOrder puts the messages of a timeline in the order of their headers.
+// See ADR 0041.
 type headerOrder struct {
 	order    *Order
 	received *byReceipt

@@ -6,6 +6,8 @@
 // copied once for all viewers. Two goroutines of the Viewing send viewers the time while there are
 // no messages, and read from the bags what was published last before a place. Play never waits for
 // them, nor for a viewer.
+//
+// Decisions: ADR 0115.
 package viewing
 
 import (

@@ -14,9 +14,10 @@ type syncs struct {
 	synced  int64     // how many of the written bytes are known to be on the disk
 	began   time.Time // when the last sync began
 	busy    bool      // a sync is in progress
-	err     error     // final: a failed sync is never repeated
-	idle    sync.Cond // signaled when busy becomes false
-	closed  bool      // the file is closed, or about to be: a late interval sync has nothing to do
+	// ADR 0007: after a failed sync the kernel may call lost pages clean.
+	err    error     // final: a failed sync is never repeated
+	idle   sync.Cond // signaled when busy becomes false
+	closed bool      // the file is closed, or about to be: a late interval sync has nothing to do
 }
 
 // init is called once, before any other method. now is when the file was created.

@@ -34,6 +34,7 @@ const (
 
 // CreateFile creates a file; mode is that of bagname.Output.
 func CreateFile(dir *Folder, name string, mode os.FileMode) (*os.File, error) {
+	// ADR 0008: never overwrite a bag.
 	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
 	if err != nil || mode == 0 {
 		return f, err

@@ -21,6 +21,7 @@ func (f OSFile) Sync() error {
 	if err := unix.Fdatasync(fd); err != nil {
 		return err
 	}
+	// ADR 0013: a long recording must not push other files out of memory.
 	unix.Fadvise(fd, 0, 0, unix.FADV_DONTNEED) //nolint:errcheck,gosec // advice; not every file system takes it
 	return nil
 }
@@ -76,6 +77,7 @@ func Claim(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.L
 // WritersOf reports whether any process, even in another container, has the file open for writing: only if none has,
 // the kernel grants a read lease. f has to be open for reading only.
 func WritersOf(f *os.File) Writers {
+	// ADR 0034: stock holds no lock, but the kernel refuses a lease while a process has the file open for writing.
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 	switch err {
 	case nil:
@@ -90,6 +92,7 @@ func WritersOf(f *os.File) Writers {
 // RenameNew renames within dir unless the new name exists.
 func RenameNew(dir *os.File, oldName, newName string) error {
 	fd := int(dir.Fd())
+	// ADR 0008: never overwrite a bag.
 	err := unix.Renameat2(fd, oldName, fd, newName, unix.RENAME_NOREPLACE)
 	if err == unix.EINVAL || err == unix.ENOSYS { // this file system has no RENAME_NOREPLACE
 		return renameByLink(fd, oldName, newName)

@@ -93,6 +93,7 @@ func (f *Files) Close(last *Bag) error {
 }
 
 // CloseLater hands a bag to the goroutine that closes bags. The caller does not use the bag any more.
+// See ADR 0026.
 func (f *Files) CloseLater(b *Bag) { f.closing <- b }
 
 // Stored returns how many bytes of chunks were written, in all files.

@@ -2,6 +2,8 @@
 // The pure rooms account, filling, memory, mode, latch, ring and rotation decide under that lock. The
 // intake queues chunks and commands for the sink, knows nothing of files, and answers with values.
 // Callers have one of five doors: Links, Commands, Files, Snapshots and Accounts.
+//
+// Decisions: ADR 0098.
 package intake
 
 import (

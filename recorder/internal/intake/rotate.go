@@ -80,6 +80,7 @@ func (in *Intake) beginFile(now time.Time, advance func(now time.Time)) *queue.F
 }
 
 // enqueue queues a command behind the chunks that were submitted. mu is held.
+// See ADR 0030.
 func (in *Intake) enqueue(c *queue.Command) *queue.Command {
 	c.Done = make(chan struct{})
 	in.queue.Put(queue.Item{Command: c})

@@ -42,8 +42,9 @@ func (c *Source) publisher() publisher { return publisher{c.Conn.Topic, c.Conn.H
 // gives the memory back. The frame changes only while the Source is the only holder.
 type Message struct {
 	*Source
-	Frame   []byte // nil if chunk has it, as the last message of the connection there
-	chunk   *Chunk // that has the frame; nil if Frame is set
+	Frame []byte // nil if chunk has it, as the last message of the connection there
+	chunk *Chunk // that has the frame; nil if Frame is set
+	// ADR 0127: files, snapshots and the ring share one copy.
 	holders int    // those that will release the message
 	counted int64  // bytes that the memory counts for the message
 	passed  uint64 // the place of the message in the order in which messages left the ring; zero before

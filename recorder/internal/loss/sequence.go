@@ -1,6 +1,8 @@
 // Package loss finds out what publishers have sent that never arrived: gaps in the sequence
 // numbers of their messages, and links that were lost. It does no I/O and has no lock: that of
 // the caller guards it.
+//
+// Decisions: ADR 0032, 0049.
 package loss
 
 import (

@@ -23,6 +23,7 @@ const (
 //
 // The memory of two shared chunks, or of one beside the open chunk, is reserved, so that light topics find room
 // when the open chunk is full or old.
+// See ADR 0005.
 func (p *Memory) Admits(a *Account, n int64, shared bool) bool {
 	if p.Blocks || p.Budget < 0 {
 		return true

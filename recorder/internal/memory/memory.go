@@ -160,6 +160,7 @@ func (p *Memory) largeRoom() int64 {
 	return p.largeShare(p.Budget)
 }
 
+// ADR 0126: messages that wait share half of the buffer.
 func (p *Memory) largeShare(of int64) int64 {
 	if p.Blocks && of >= 0 {
 		return of / 2

@@ -31,6 +31,7 @@ const (
 // only the bytes that have arrived count, and the message waits for another lease when it needs more
 // memory. The room never shrinks, and a message grows only while it has a lease. So the message that had a
 // lease last can always have one again, and all messages are completed one after the other.
+// See ADR 0050.
 type Turns struct {
 	mem    *Memory // whose buffer the messages go into
 	active []*Turn // messages that have a lease or hold memory, the oldest first

@@ -33,13 +33,15 @@ type entry struct {
 const (
 	longestLine   = 16 << 10
 	longestLedger = 256 << 20 // bytes; of a longer ledger the end is read, with the latest bags
-	compactLines  = 1000      // a ledger of fewer lines is not compacted
-	longestLater  = 1 << 20   // most bytes of lines that wait after a failed write
+	// ADR 0129: compacting happens at the start of a run only.
+	compactLines = 1000    // a ledger of fewer lines is not compacted
+	longestLater = 1 << 20 // most bytes of lines that wait after a failed write
 )
 
 // ledger is a file beside the bags that lists the bags of all recorders with the same directory and output name, for
 // the retention of later runs. Each line has a checksum; a line that a crash has cut off is skipped. It is for
 // concurrent use.
+// See ADR 0052.
 type ledger struct {
 	dir      *disk.Folder
 	name     string

@@ -1,6 +1,8 @@
 // Package ring keeps sealed chunks for a snapshot, and knows which snapshot takes them. The package is pure: the
 // caller has the lock of the intake. Only the intake calls it; the writer of a snapshot owns the Snapshot
 // and its chunks.
+//
+// Decisions: ADR 0031.
 package ring
 
 import (

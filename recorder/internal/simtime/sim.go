@@ -1,6 +1,8 @@
 // Package simtime has the clock of a recording: that of /clock in a graph with
 // /use_sim_time, and otherwise the wall clock. It also notices when the wall clock is set. Any room of
 // the recorder may use a Sim; a nil *Sim stands for the wall clock.
+//
+// Decisions: ADR 0035, 0082.
 package simtime
 
 import (

@@ -130,7 +130,7 @@ func (s *Set) consider(name string, priority int, since time.Time) {
 }
 
 // Add subscribes to a topic. name is as the user wrote it, and the bag has the same name, as in stock. A topic
-// that is named in two ways is recorded once, under the first name; stock writes each of its messages twice.
+// that is named in two ways is recorded once, under the first name; stock writes each of its messages twice. See ADR 0012.
 // since is a time before the topic was there; zero if none is known.
 func (s *Set) Add(name string, priority int, since time.Time) error {
 	resolved, err := s.Node.Resolve(name)

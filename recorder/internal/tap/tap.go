@@ -5,6 +5,8 @@
 // tap copies the frames of topics that they want, once for all viewers, and puts the copies into a
 // live.Store. The goroutine of the link never waits for a viewer, and the next sink knows
 // nothing of viewers: it gets each run first.
+//
+// Decisions: ADR 0114.
 package tap
 
 import (

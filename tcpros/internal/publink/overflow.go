@@ -51,4 +51,5 @@ func (r *room) isFull(before bool, frames, bytes int) bool {
 
 // Room reports whether the queue of every subscriber has room for another frame: one atomic
 // load. With OverflowDrop it is always true.
+// See ADR 0040.
 func (p *Publication) Room() bool { return p.room.full.Load() == 0 }

@@ -39,6 +39,7 @@ type silenceDetector struct {
 }
 
 // exceeded reports whether to give the peer up. It is called every silentCheck.
+// See ADR 0046.
 func (s *silenceDetector) exceeded(now time.Time, d ackState) bool {
 	again, heard := d.probes != s.probes, now.Add(-d.sinceAck)
 	s.probes = d.probes

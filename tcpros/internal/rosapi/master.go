@@ -2,6 +2,8 @@
 // of other nodes. Each call has a context, a timeout and a bound on its reply, which is checked
 // before anything reads it. The package also defines the keys of registrations. HangWatch and
 // Master are for concurrent use. The rooms of package tcpros call it; nothing else does.
+//
+// Decisions: ADR 0001.
 package rosapi
 
 import (

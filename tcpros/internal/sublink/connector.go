@@ -34,6 +34,8 @@ const (
 //   - Among repeated attempts, the link with the fewest failures in a row starts first, up to
 //     manyFailures: a publisher that was lost a moment ago does not wait behind a thousand
 //     publishers that have been dead for hours.
+//
+// See ADR 0075.
 type Connector struct {
 	env     *Env
 	probe   func(ctx context.Context, hostport string) error            // env.probe; tests replace it

@@ -14,8 +14,9 @@ import (
 
 // The read buffer of a link and the limits of a message.
 const (
-	minReadBuffer   = 16 << 10
-	maxReadBuffer   = 256 << 10
+	minReadBuffer = 16 << 10
+	maxReadBuffer = 256 << 10
+	// ADR 0010: a hole in a shared chunk would hold up all topics.
 	largeFrameBytes = 128 << 10 // longer frames are read directly into the memory of the sink
 	readAfterLarge  = 4 << 10   // read at most this much after a large frame: the next one is likely large, too
 

@@ -1,5 +1,7 @@
 // Package udpros makes messages and counts of losses of UDPROS datagrams. It is pure: its caller
 // has the socket, the clock and the goroutine. Package sublink calls it; nothing else does.
+//
+// Decisions: ADR 0027.
 package udpros
 
 import (

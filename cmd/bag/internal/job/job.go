@@ -135,6 +135,7 @@ func (j *Job) Damaged(path string, err error) error {
 	if !rosbag.Concerns(err, j.Wanted) {
 		return nil
 	}
+	// ADR 0074: an error of a store says nothing about the bag.
 	if wording.IsStoreError(err) {
 		return j.Failed(path, wording.Explain(err))
 	}

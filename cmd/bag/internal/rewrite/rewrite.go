@@ -3,6 +3,8 @@
 //
 // Payloads, times, their order and the connection headers of publishers stay as they are. The package opens no files:
 // it reads from readers and writes to sinks that its caller opens.
+//
+// Decisions: ADR 0023.
 package rewrite
 
 import (

@@ -5,6 +5,8 @@
 // The links of the recorder only copy messages into a queue of limited size; one goroutine
 // evaluates. Messages that do not fit into the queue are counted and not evaluated: the recording
 // never waits for a trigger.
+//
+// Decisions: ADR 0060.
 package trigger
 
 import (

@@ -1,5 +1,7 @@
 // Package outgoing bounds the memory of encoded messages that peers have not read yet. It knows
 // neither calls nor nodes. Package master and its notifier call it; nothing else does.
+//
+// Decisions: ADR 0089.
 package outgoing
 
 import (

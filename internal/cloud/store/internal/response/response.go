@@ -1,4 +1,6 @@
 // Package response bounds and checks the responses of stores and web servers, below the SDKs.
+//
+// Decisions: ADR 0078.
 package response
 
 import (
