@@ -7,6 +7,16 @@ type MCAPInfo struct {
 	// have more of them, if the summary does not list all.
 	Attachments []MCAPExtra
 	Metadata    []MCAPExtra
+	// Stated is what the statistics of a good summary count; nil without them.
+	Stated *MCAPCounts
+}
+
+// MCAPCounts are the numbers of messages in an MCAP file as its writer has counted them, of any encoding.
+type MCAPCounts struct {
+	Messages uint64
+	// Channels has the messages of each channel, by its id, which is that of its connection; nil if the writer
+	// has not counted them.
+	Channels map[ConnID]uint64
 }
 
 // MCAPExtra is an attachment or a metadata record.

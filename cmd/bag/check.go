@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/check"
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
 	"github.com/gorosbag/gorosbag/internal/bags"
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
@@ -26,9 +28,11 @@ type checkFlags struct {
 // Help is the long help.
 func (checkFlags) Help() string {
 	return `Reads bags wholly and reports each damage with its offset in the file and what to do about
-it: records, lengths and positions; the index against the chunks; checksums; message
-definitions against their md5sums. What is odd but harms nothing is a warning: missing
-definitions, connections without messages, messages out of the order of time.
+it: records, lengths and positions; the index against the chunks; what the writer has
+counted, topic by topic, in chunk infos, in the statistics of MCAP or in metadata.yaml;
+checksums; message definitions against their md5sums. What is odd but harms nothing is a warning: missing
+definitions, connections without messages, messages out of the order of time, more
+messages than metadata.yaml counts.
 
 In JSON, offsets that are unknown are null.
 
@@ -94,7 +98,13 @@ func (f *checkFlags) ros2(ctx context.Context, j *job.Job, path string) error {
 		return err
 	}
 	defer r.Close() //nolint:errcheck // only read from
-	report, err := check.Source(ctx, r.Source, check.Options{Deep: f.Deep, Workers: job.Workers(), MaxChunkBytes: j.MaxChunk})
+	o := check.Options{Deep: f.Deep, Workers: job.Workers(), MaxChunkBytes: j.MaxChunk}
+	if bags.IsROS2Directory(ctx, path) {
+		if o.Recording, err = rosbag2.ReadDirectory(os.DirFS(path)); err != nil {
+			return wording.Explain(err)
+		}
+	}
+	report, err := check.Source(ctx, r.Source, o)
 	j.Bar.Clear()
 	if err != nil {
 		return wording.Explain(err)

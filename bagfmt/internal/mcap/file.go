@@ -6,6 +6,4 @@ import "github.com/gorosbag/gorosbag/rosbag"
 type File struct {
 	rosbag.MCAPInfo
 	Channels Channels
-	// Stated is the number of messages that the statistics of a good summary know of, 0 without them.
-	Stated uint64
 }

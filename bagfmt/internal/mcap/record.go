@@ -76,12 +76,6 @@ func (op Op) Known() bool { return op >= OpHeader && op <= OpDataEnd }
 // closed, or is cut, and nobody knows what is missing.
 func NoEnd(at int64) error { return wire.Torn(at, 0, "head", 0, HeadBytes) }
 
-// CountDiffers returns the error that the statistics, in the record or section at offset at, have another number of
-// messages.
-func CountDiffers(found, stated uint64, at int64) error {
-	return wire.Corrupt(at, 0, "%d messages were found, the statistics know of %d", found, stated)
-}
-
 // Sizes of records and limits on them.
 const (
 	HeadBytes         = 9                 // op and length of a record
@@ -269,13 +263,6 @@ func ParseChunkIndex(b []byte) (x ChunkIndex, err error) {
 func (x *ChunkIndex) Pair(n int) (channel uint16, offset uint64) {
 	b := x.Offsets[n*OffsetBytes:]
 	return binary.LittleEndian.Uint16(b), binary.LittleEndian.Uint64(b[2:])
-}
-
-// ParseStatistics returns the number of messages in the file.
-func ParseStatistics(b []byte) (messages uint64, err error) {
-	c := content{b: b}
-	messages = c.u64()
-	return messages, c.done("statistics")
 }
 
 // ParseAttachmentIndex parses the content of an attachment index record.

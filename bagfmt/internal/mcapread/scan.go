@@ -25,7 +25,7 @@ func Scan(bag *table.Table) (complete bool, err error) {
 	bag.IndexPos, bag.IndexEnd, bag.DataEnd, bag.Chunks = 0, 0, bag.Size, nil
 	x.s = wire.NewFileStream(bag.File, bag.Size, wire.ScanBufferBytes)
 	x.s.SeekTo(int64(len(wire.MCAPMagic)))
-	bag.MCAP = &mcap.File{Channels: mcap.Channels{KeepForeign: bag.Options.KeepForeign}}
+	bag.MCAP = &mcap.File{MCAPInfo: rosbag.MCAPInfo{Stated: stated}, Channels: mcap.Channels{KeepForeign: bag.Options.KeepForeign}}
 	x.channels = &bag.MCAP.Channels
 	for more := true; more; {
 		if more, err = x.next(); err != nil {
@@ -38,8 +38,10 @@ func Scan(bag *table.Table) (complete bool, err error) {
 		return false, err
 	}
 	lost := slices.ContainsFunc(bag.Damage[before:], func(err error) bool { bad := wire.AsCorrupt(err); return bad == nil || !bad.Recovered })
-	if stated > 0 && x.total != stated && !lost {
-		bag.Damaged(mcap.CountDiffers(x.total, stated, index))
+	if stated != nil && !lost {
+		if err := x.found.Compare(stated, x.channels, index); err != nil {
+			bag.Damaged(err)
+		}
 	}
 	conns, wrong := x.channels.Connections(func(id uint16) bool { return x.foreign[id] })
 	for _, err := range wrong {
@@ -58,7 +60,7 @@ type scan struct {
 	channels *mcap.Channels
 	load     load.Loader
 	chunk    openChunk
-	total    uint64          // messages, those of other encodings included
+	found    mcap.Found      // messages, those of other encodings included
 	foreign  map[uint16]bool // channels of other encodings that have messages
 	passed   int64           // offset of a record of an unknown kind that may have been a chunk, 0 if there is none
 	complete bool            // the end of the data section was read
@@ -199,7 +201,7 @@ func (x *scan) message(n, start int64) error {
 	if err := x.s.Skip(n, start, rosbag.OpMessage); err != nil {
 		return err
 	}
-	x.total++
+	x.found.Add(channel, 1)
 	if !x.channels.Foreign(channel) {
 		t, wrong := mcap.MessageTime(channel, at, start)
 		if wrong == nil {
@@ -287,9 +289,8 @@ func (x *scan) endChunk() error {
 	}()
 	indexed := c.indexed && c.bad == nil
 	if indexed && !c.uncertain && x.knows(c.index.ByID) {
-		x.total += c.index.Sum()
 		for id, n := range c.index.ByID {
-			if n > 0 && x.channels.Foreign(uint16(id)) {
+			if x.found.Add(uint16(id), uint64(n)); n > 0 && x.channels.Foreign(uint16(id)) {
 				x.foreign[uint16(id)] = true
 			}
 		}
@@ -359,7 +360,7 @@ func (x *scan) walk(data []byte, found *table.Tally) (wrong error) {
 				err = wire.Corrupt(pos, rosbag.OpChunk, "record at %d: message of %d bytes", at, len(content))
 				break
 			}
-			x.total++
+			x.found.Add(m.Channel, 1)
 			if x.channels.Foreign(m.Channel) {
 				x.foreign[m.Channel] = true
 				break

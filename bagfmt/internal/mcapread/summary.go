@@ -28,10 +28,9 @@ type idCount struct {
 type summary struct {
 	bag    *table.Table
 	list   []indexedChunk
-	counts []idCount // of all chunks
-	total  uint64    // messages in chunks
-	stated uint64    // messages in the file, according to the statistics
-	stats  bool      // there are statistics
+	counts []idCount          // of all chunks
+	found  mcap.Found         // messages in chunks
+	stated *rosbag.MCAPCounts // nil without statistics
 }
 
 // indexedChunk is a chunk index record.
@@ -75,6 +74,9 @@ func (x *summary) open(s *wire.Stream) error {
 		return err
 	}
 	for _, err := range wrong {
+		bag.Damaged(err)
+	}
+	if err := x.found.Compare(x.stated, &bag.MCAP.Channels, bag.IndexPos); err != nil { // the sums are equal: the index is good
 		bag.Damaged(err)
 	}
 	bag.Indexed = true
@@ -162,7 +164,6 @@ func (x *summary) record(s *wire.Stream, op mcap.Op, n, start int64) error {
 		return x.chunk(b, start)
 	case mcap.OpStatistics:
 		x.stated, err = mcap.ParseStatistics(b)
-		x.stats = true
 	case mcap.OpAttachmentIndex:
 		extra, err = mcap.ParseAttachmentIndex(b)
 		f.Attachments = append(f.Attachments, extra)
@@ -207,7 +208,7 @@ func (x *summary) chunk(b []byte, at int64) error {
 		}
 		if count := (next - p.at - mcap.IndexHeadBytes) / mcap.IndexEntryBytes; count > 0 {
 			x.counts = append(x.counts, idCount{rosbag.ConnID(p.channel), uint32(count)})
-			x.total += count
+			x.found.Add(p.channel, uint64(count))
 			entry.n++
 		}
 	}
@@ -238,12 +239,12 @@ type indexPlace struct {
 func (x *summary) finish() error {
 	bag := x.bag
 	switch {
-	case !x.stats:
+	case x.stated == nil:
 		return fmt.Errorf("%w: the summary has no statistics", rosbag.ErrUnindexed)
-	case x.stated > x.total:
-		return fmt.Errorf("%w: %d of %d messages are in no chunk with an index", rosbag.ErrUnindexed, x.stated-x.total, x.stated)
-	case x.stated < x.total:
-		return wire.Corrupt(bag.IndexPos, 0, "chunk indexes know of %d messages, the statistics of %d", x.total, x.stated)
+	case x.stated.Messages > x.found.Messages:
+		return fmt.Errorf("%w: %d of %d messages are in no chunk with an index", rosbag.ErrUnindexed, x.stated.Messages-x.found.Messages, x.stated.Messages)
+	case x.stated.Messages < x.found.Messages:
+		return wire.Corrupt(bag.IndexPos, 0, "chunk indexes know of %d messages, the statistics of %d", x.found.Messages, x.stated.Messages)
 	}
 	slices.SortStableFunc(x.list, func(a, b indexedChunk) int { return cmp.Compare(a.info.Pos, b.info.Pos) })
 	end := int64(len(wire.MCAPMagic))

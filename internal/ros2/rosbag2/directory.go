@@ -17,6 +17,7 @@ type Recording struct {
 	Files    []string  // in the order of recording, relative to the directory
 	Metadata *Metadata // nil without a metadata.yaml that can be read
 	Damage   []error   // what is wrong with metadata.yaml, and files that are missing
+	Unlisted []string  // storage files in the directory that metadata.yaml does not list: they are not read
 }
 
 // errNoRecording means that a directory has neither metadata.yaml nor storage files.
@@ -105,6 +106,7 @@ func byMetadata(dir fs.FS, md *Metadata) (*Recording, error) {
 		}
 		r.Files = append(r.Files, name)
 	}
+	r.Unlisted = unlisted(dir, seen)
 	switch {
 	case r.Storage != MCAP && r.Storage != SQLite:
 		return nil, fmt.Errorf("has the storage %q; %s and %s can be read", r.Storage, MCAP, SQLite)
@@ -113,6 +115,18 @@ func byMetadata(dir fs.FS, md *Metadata) (*Recording, error) {
 			md.CompressionFormat, MetadataName)
 	}
 	return r, nil
+}
+
+// unlisted returns the storage files of a directory that are not known.
+func unlisted(dir fs.FS, known map[string]bool) (files []string) {
+	entries, _ := fs.ReadDir(dir, ".") // what cannot be listed is not there for others either
+	for _, e := range entries {
+		if name := e.Name(); storageOf(name) != "" && !strings.HasPrefix(name, ".") && !e.IsDir() && !known[name] {
+			files = append(files, name)
+		}
+	}
+	slices.SortFunc(files, byNumber)
+	return files
 }
 
 // listed returns all storage files of a directory.

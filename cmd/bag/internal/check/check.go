@@ -16,6 +16,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -26,6 +27,8 @@ type Options struct {
 	Workers int  // goroutines that unpack chunks and decode messages; zero means 1
 	// MaxChunkBytes is that of bagfmt.ReaderOptions.
 	MaxChunkBytes int64
+	// Recording is the directory of a recording of ROS 2, of which Source compares the counts; nil for none.
+	Recording *rosbag2.Recording
 	// UnwrapKey is that of bagfmt.ReaderOptions. It is called once.
 	UnwrapKey func(rosbag.Encryption) ([]byte, error)
 }

@@ -3,12 +3,22 @@ package check
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 
+	"github.com/gorosbag/gorosbag/internal/ros2"
+	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// adviceSource is the advice for recordings that are no bags: there is no tool that mends them.
-const adviceSource = "gobag convert makes a bag of the other messages"
+// Advice for recordings that are no bags: there is no tool that mends them.
+const (
+	adviceSource   = "gobag convert makes a bag of the other messages"
+	adviceMissing  = "a file is missing or was cut; where the recording is from may have all"
+	adviceUnlisted = "its messages are not read; without metadata.yaml, all files of the directory are"
+)
 
 // Source reads all messages of a recording that Check does not take, such as one of ROS 2, and reports what
 // cannot be read. With Options.Deep they are decoded, too.
@@ -41,9 +51,45 @@ func Source(ctx context.Context, s rosbag.Source, o Options) (*Report, error) {
 			c.warn(conn.Topic, "connection %d has no messages", conn.ID)
 		}
 	}
+	if r, ok := s.(*ros2.Source); ok && o.Recording != nil {
+		c.stated(r, o.Recording)
+	}
 	c.definitions(s.Connections())
 	c.finish()
 	return c.report, nil
+}
+
+// stated compares, topic by topic, what metadata.yaml says of a recording with what is there. Files that it does not
+// list are damage, because nobody reads them. Where there are more messages than it counts, nothing is lost.
+func (c *checker) stated(r *ros2.Source, rec *rosbag2.Recording) {
+	lost := slices.ContainsFunc(c.report.Damage, func(d Damage) bool { return !d.LeftOut }) // then there are fewer messages anyway
+	for _, name := range rec.Unlisted {
+		c.add(Damage{Offset: UnknownOffset, Advice: adviceUnlisted, Lost: true, What: fmt.Sprintf("%s is not listed in %s", name, rosbag2.MetadataName)})
+	}
+	if rec.Metadata == nil || len(rec.Metadata.Topics) == 0 {
+		return
+	}
+	written := map[*rosbag.Connection]uint64{}
+	for conn, st := range c.counts {
+		written[conn] = st.messages
+	}
+	found, stated := map[string]uint64{}, map[string]uint64{}
+	for _, t := range r.Report(written, nil, nil).Topics {
+		found[t.Topic] += t.In
+	}
+	for _, t := range rec.Metadata.Topics {
+		stated[t.Name] += t.Messages
+		found[t.Name] += 0
+	}
+	for _, topic := range slices.Sorted(maps.Keys(found)) {
+		text := fmt.Sprintf("%s counts %s, there are %d", rosbag2.MetadataName, wording.Plural(stated[topic], "message"), found[topic])
+		switch {
+		case found[topic] > stated[topic]:
+			c.warn(topic, "%s", text)
+		case found[topic] < stated[topic] && !lost:
+			c.add(Damage{Offset: UnknownOffset, Advice: adviceMissing, Lost: true, What: fmt.Sprintf("topic %s: %s", topic, text)})
+		}
+	}
 }
 
 // unread reports what could not be read.
