@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/tcpros/internal/placeheap"
+	"github.com/gorosbag/gorosbag/internal/placeheap"
 )
 
 type entry struct{ value, place int }
