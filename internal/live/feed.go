@@ -13,7 +13,18 @@ type Feed struct {
 	channel Channel
 	wanted  atomic.Int32  // viewers that are subscribed
 	refused atomic.Uint64 // frames that the inbox had no room for, since they were counted
-	viewers []*Viewer     // guarded by store.mu
+
+	nextRefused *Feed // in the list of the inbox; belongs to the goroutine that has put this feed there
+
+	// Guarded by store.mu.
+	readers []reader
+	closed  bool
+}
+
+// reader is a viewer that is subscribed, with the lane of the channel.
+type reader struct {
+	viewer *Viewer
+	lane   *lane
 }
 
 // Channel returns the channel with its ID.
@@ -36,25 +47,31 @@ func (f *Feed) Put(t rosbag.Time, payload []byte, retained int) {
 // Close removes the channel, with the messages that viewers have not received. Closing again has no
 // effect.
 func (f *Feed) Close() {
-	s := f.store
-	s.lock()
-	defer s.unlock()
-	if s.feeds[f.channel.ID] != f {
-		return
+	if f.store.close(f) {
+		f.store.order(f, &Frame{Kind: closing})
 	}
-	delete(s.feeds, f.channel.ID)
-	for _, v := range f.viewers {
-		v.backlog.leave(f.channel.ID)
+}
+
+// end removes the channel from its viewers. Called with the lock.
+func (f *Feed) end() {
+	f.closed = true
+	for _, r := range f.readers {
+		r.viewer.leave(f.channel.ID)
 	}
-	f.viewers = nil
+	f.readers = nil
 	f.wanted.Store(0)
-	s.tellChange()
+}
+
+// add adds a viewer to the channel. Called with the lock.
+func (f *Feed) add(r reader) {
+	f.readers = append(f.readers, r)
+	f.wanted.Add(1)
 }
 
 // remove removes a viewer from the channel. Called with the lock.
 func (f *Feed) remove(v *Viewer) {
-	if i := slices.Index(f.viewers, v); i >= 0 {
-		f.viewers = slices.Delete(f.viewers, i, i+1)
+	if i := slices.IndexFunc(f.readers, func(r reader) bool { return r.viewer == v }); i >= 0 {
+		f.readers = slices.Delete(f.readers, i, i+1)
 		f.wanted.Add(-1)
 	}
 }

@@ -1,5 +1,11 @@
 package live
 
+// numbered is a frame with its place in the order of all frames.
+type numbered struct {
+	Frame
+	number uint64
+}
+
 // fifo is a queue of frames with their bytes.
 type fifo struct {
 	items []numbered

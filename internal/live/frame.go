@@ -23,6 +23,7 @@ const (
 	Message Kind = iota // a message of a channel
 	Clock               // the time, for sources with Info.Clock
 	Jump                // play continues at another time; frames from before the jump were removed
+	closing             // the channel ends; only in the inbox
 )
 
 // Frame is what a viewer receives next.
@@ -35,4 +36,13 @@ type Frame struct {
 	// of a whole chunk. Zero means the length of Payload.
 	Retained int
 	Jumps    uint64 // of a jump: its number, from 1
+}
+
+// frameOverhead is the number of bytes that each frame counts besides its payload, so that a flood of
+// tiny messages is bounded, too.
+const frameOverhead = 128
+
+// charge is the number of bytes that a frame counts.
+func (f *Frame) charge() int64 {
+	return frameOverhead + int64(max(f.Retained, len(f.Payload)))
 }

@@ -2,9 +2,9 @@ package live
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -42,22 +42,24 @@ func (l Limits) withDefaults() Limits {
 }
 
 // Store holds the channels of a source, and the frames that its viewers have not received. Its
-// methods may be called from any goroutine. The lock is held for bookkeeping only, never while
-// somebody waits.
+// methods may be called from any goroutine.
+//
+// No method that a source calls waits for viewers: what it changes is put into the inbox. Nor does one
+// that reads figures. The lock of the backlogs is held for a bounded number of frames at a time.
 type Store struct {
+	catalog
+
 	limits  Limits
 	latched func(ChannelID) []Frame
 	inbox   inbox
+	issued  atomic.Uint64 // jumps that were put into the inbox
 
-	mu      sync.Mutex // lock with Store.lock, unlock with Store.unlock
-	feeds   map[ChannelID]*Feed
-	last    ChannelID
-	notices map[string]string // by topic
-	viewers []*Viewer
-	jumps   uint64
-	changed chan struct{}
+	mu      sync.Mutex // of the backlogs
+	viewers []*Viewer  // changed with mu and present, read with either
+	jumps   uint64     // that were delivered
 
-	departed Counts // of viewers that were closed
+	present  sync.Mutex // held for a moment only
+	departed Counts     // of viewers that were closed; guarded by present
 }
 
 // NewStore returns a store without channels.
@@ -72,7 +74,8 @@ func NewStore(limits Limits, latched func(ChannelID) []Frame) *Store {
 		latched = func(ChannelID) []Frame { return nil }
 	}
 	s := &Store{
-		limits: limits.withDefaults(), latched: latched, feeds: map[ChannelID]*Feed{}, notices: map[string]string{}, changed: make(chan struct{}),
+		limits: limits.withDefaults(), latched: latched,
+		catalog: catalog{feeds: map[ChannelID]*Feed{}, notices: map[string]string{}, changed: make(chan struct{})},
 	}
 	s.inbox.limit = s.limits.Inbox
 	return s
@@ -80,148 +83,69 @@ func NewStore(limits Limits, latched func(ChannelID) []Frame) *Store {
 
 // Open adds a channel, and assigns its ID. If a topic has several channels, viewers show only the
 // first.
-func (s *Store) Open(c Channel) *Feed {
-	s.lock()
-	defer s.unlock()
-	s.last++
-	c.ID = s.last
-	f := &Feed{store: s, channel: c}
-	s.feeds[c.ID] = f
-	s.tellChange()
-	return f
-}
-
-// Channels returns the open channels in the order in which they were opened.
-func (s *Store) Channels() []Channel {
-	s.lock()
-	defer s.unlock()
-	all := make([]Channel, 0, len(s.feeds))
-	for _, id := range slices.Sorted(maps.Keys(s.feeds)) {
-		all = append(all, s.feeds[id].channel)
-	}
-	return all
-}
-
-// SetNotice sets a text that viewers show about a topic, such as that the topic has a second type
-// which they cannot see. An empty text removes the notice. The text must not contain figures that
-// change: viewers list each distinct text.
-func (s *Store) SetNotice(topic, text string) {
-	s.lock()
-	defer s.unlock()
-	if s.notices[topic] == text {
-		return
-	}
-	if text == "" {
-		delete(s.notices, topic)
-	} else {
-		s.notices[topic] = text
-	}
-	s.tellChange()
-}
-
-// Notices returns the notices by topic.
-func (s *Store) Notices() map[string]string {
-	s.lock()
-	defer s.unlock()
-	return maps.Clone(s.notices)
-}
-
-// Changed returns a channel that is closed at the next change of the channels or notices, or by
-// Change. Call Changed before Channels, so that no change is missed.
-func (s *Store) Changed() <-chan struct{} {
-	s.lock()
-	defer s.unlock()
-	return s.changed
-}
-
-// Change reports that the result of Source.Info has changed.
-func (s *Store) Change() {
-	s.lock()
-	defer s.unlock()
-	s.tellChange()
-}
-
-// tellChange closes the channel of Changed. Called with the lock.
-func (s *Store) tellChange() {
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
+func (s *Store) Open(c Channel) *Feed { return s.open(s, c) }
 
 // SetTime sends the time to the viewers that follow a clock, after all messages that were put.
-func (s *Store) SetTime(t rosbag.Time) {
-	s.lock()
-	defer s.unlock()
-	for _, v := range s.viewers {
-		v.backlog.clock.set(t, v.backlog.next)
-		v.wake()
-	}
-}
+func (s *Store) SetTime(t rosbag.Time) { s.order(nil, &Frame{Kind: Clock, Time: t}) }
 
 // Jump reports that playback continues at t, before or after the present time. Frames that viewers
 // have not received are removed, and do not count as skipped. The caller then puts the messages that
-// are valid at t, such as latched ones.
+// are valid at t, such as latched ones. One goroutine at a time may call Jump.
 func (s *Store) Jump(t rosbag.Time) {
-	s.lock()
-	defer s.unlock()
-	s.jumps++
-	for _, v := range s.viewers {
-		v.backlog.jumpTo(t, s.jumps)
-		v.wake()
-	}
+	s.order(nil, &Frame{Kind: Jump, Time: t, Jumps: s.issued.Add(1)})
+}
+
+// order puts a frame that is not a message into the inbox.
+func (s *Store) order(feed *Feed, f *Frame) {
+	s.inbox.order(feed, f)
+	s.tryDeliver()
 }
 
 // Jumps returns the number of jumps so far.
-func (s *Store) Jumps() uint64 {
-	s.lock()
-	defer s.unlock()
-	return s.jumps
-}
+func (s *Store) Jumps() uint64 { return s.issued.Load() }
 
 // Attach adds a viewer, without channels. clock says that the viewer follows the clock of the
 // source. The caller must close the viewer.
 func (s *Store) Attach(clock bool) (*Viewer, error) {
-	s.lock()
+	s.mu.Lock()
 	defer s.unlock()
 	if len(s.viewers) >= s.limits.Viewers {
 		return nil, ErrTooManyViewers
 	}
-	v := &Viewer{store: s, backlog: newBacklog(), ready: make(chan struct{}, 1)}
+	v := &Viewer{store: s, ready: make(chan struct{}, 1), feeds: map[ChannelID]*Feed{}}
+	v.backlog.init()
 	v.backlog.clock.on = clock
-	s.viewers = append(s.viewers, v)
-	s.share()
+	s.setViewers(append(slices.Clone(s.viewers), v), Counts{})
 	return v, nil
+}
+
+// setViewers sets the viewers, adds the counts of one that has left, and divides the memory for all
+// viewers. Called with the lock.
+func (s *Store) setViewers(viewers []*Viewer, departed Counts) {
+	s.present.Lock()
+	s.viewers = viewers
+	s.departed.add(departed)
+	s.present.Unlock()
+	for _, v := range viewers {
+		v.backlog.limit.Store(min(s.limits.Viewer, s.limits.All/int64(len(viewers))))
+		v.backlog.trim()
+	}
 }
 
 // Total returns the sums over all viewers, including closed ones.
 func (s *Store) Total() Counts {
-	s.lock()
-	defer s.unlock()
+	s.present.Lock()
+	defer s.present.Unlock()
 	total := s.departed
 	for _, v := range s.viewers {
-		total.add(&v.backlog.counts)
+		total.add(v.backlog.tally.sum())
 	}
 	return total
 }
 
 // Viewers returns the number of viewers.
 func (s *Store) Viewers() int {
-	s.lock()
-	defer s.unlock()
+	s.present.Lock()
+	defer s.present.Unlock()
 	return len(s.viewers)
-}
-
-// share divides the memory for all viewers. Called with the lock.
-func (s *Store) share() {
-	for _, v := range s.viewers {
-		v.backlog.limit = min(s.limits.Viewer, s.limits.All/int64(len(s.viewers)))
-		v.backlog.trim()
-	}
-}
-
-// give adds a frame to the backlogs of the viewers that are subscribed. Called with the lock.
-func (s *Store) give(f *Feed, frame *Frame) {
-	for _, v := range f.viewers {
-		v.backlog.push(v.backlog.lanes[f.channel.ID], frame)
-		v.wake()
-	}
 }

@@ -14,6 +14,7 @@ type Viewer struct {
 
 	// Guarded by store.mu.
 	backlog backlog
+	feeds   map[ChannelID]*Feed // of the lanes of the backlog
 	closed  bool
 }
 
@@ -38,25 +39,30 @@ type Report struct {
 // effect if the viewer is subscribed already.
 func (v *Viewer) Subscribe(id ChannelID) error {
 	s := v.store
-	s.lock()
-	f := s.feeds[id]
-	if f == nil || v.closed {
+	f := s.feed(id)
+	if f == nil {
+		return ErrUnknownChannel
+	}
+	s.catchUp() // otherwise a message that was put before could follow a later one among the latched ones
+	s.mu.Lock()
+	if f.closed || v.closed {
 		s.unlock()
 		return ErrUnknownChannel
 	}
-	if v.backlog.lanes[id] != nil {
+	if v.feeds[id] != nil {
 		s.unlock()
 		return nil
 	}
 	l := v.backlog.join(id)
-	f.viewers = append(f.viewers, v)
-	f.wanted.Add(1)
+	v.feeds[id] = f
+	f.add(reader{v, l})
 	jumps := s.jumps
 	s.unlock()
 	for {
 		latched := s.latched(id)
-		s.lock()
-		if jumps == s.jumps {
+		s.catchUp()
+		s.mu.Lock()
+		if jumps == s.issued.Load() {
 			if v.backlog.lanes[id] == l { // the channel is still open, and the viewer still wants it
 				v.backlog.settle(l, latched)
 				v.wake()
@@ -64,37 +70,38 @@ func (v *Viewer) Subscribe(id ChannelID) error {
 			s.unlock()
 			return nil
 		}
-		jumps = s.jumps // after a jump other messages are latched
+		jumps = s.jumps // after a jump, which also removes what was settled before, other messages are latched
 		s.unlock()
 	}
 }
 
 // Unsubscribe removes a channel, with its frames that were not received.
 func (v *Viewer) Unsubscribe(id ChannelID) {
-	s := v.store
-	s.lock()
-	defer s.unlock()
-	v.leave(id)
+	v.store.mu.Lock()
+	defer v.store.unlock()
+	if f := v.feeds[id]; f != nil {
+		f.remove(v)
+		v.leave(id)
+	}
 }
 
-// leave removes a channel. Called with the lock.
+// leave removes a channel, which does not know the viewer any more. Called with the lock.
 func (v *Viewer) leave(id ChannelID) {
 	v.backlog.leave(id)
-	if f := v.store.feeds[id]; f != nil {
-		f.remove(v)
-	}
+	delete(v.feeds, id)
 }
 
 // FollowClock says whether the viewer follows the clock of the source.
 func (v *Viewer) FollowClock(on bool) {
-	v.store.lock()
+	v.store.mu.Lock()
 	defer v.store.unlock()
 	v.backlog.clock.on = on
 }
 
 // SetTime sends the time to this viewer, as Store.SetTime does to all viewers.
 func (v *Viewer) SetTime(t rosbag.Time) {
-	v.store.lock()
+	v.store.catchUp()
+	v.store.mu.Lock()
 	defer v.store.unlock()
 	v.backlog.clock.set(t, v.backlog.next)
 	v.wake()
@@ -102,9 +109,15 @@ func (v *Viewer) SetTime(t rosbag.Time) {
 
 // Take returns the next frame. It does not wait: ok is false if there is none.
 func (v *Viewer) Take() (f Frame, ok bool) {
-	v.store.lock()
-	defer v.store.unlock()
-	return v.backlog.take()
+	s := v.store
+	s.mu.Lock()
+	s.deliver()
+	f, ok = v.backlog.take()
+	s.unlock()
+	if !ok && s.inbox.count.Load() > 0 {
+		v.wake()
+	}
+	return f, ok
 }
 
 // Ready returns a channel that receives a value when there may be frames. One goroutine may wait
@@ -121,25 +134,22 @@ func (v *Viewer) wake() {
 
 // Stats returns the account of the viewer.
 func (v *Viewer) Stats() ViewerStats {
-	v.store.lock()
-	defer v.store.unlock()
 	b := &v.backlog
-	return ViewerStats{Counts: b.counts, Channels: len(b.lanes), QueuedBytes: b.used, LimitBytes: b.limit}
+	return ViewerStats{Counts: b.tally.sum(), Channels: int(b.channels.Load()), QueuedBytes: b.used.Load(), LimitBytes: b.limit.Load()}
 }
 
 // Close detaches the viewer from the store. Closing again has no effect.
 func (v *Viewer) Close() {
 	s := v.store
-	s.lock()
+	s.mu.Lock()
 	defer s.unlock()
 	if v.closed {
 		return
 	}
 	v.closed = true
-	for id := range v.backlog.lanes {
+	for id, f := range v.feeds {
+		f.remove(v)
 		v.leave(id)
 	}
-	s.departed.add(&v.backlog.counts)
-	s.viewers = slices.DeleteFunc(s.viewers, func(other *Viewer) bool { return other == v })
-	s.share()
+	s.setViewers(slices.DeleteFunc(slices.Clone(s.viewers), func(other *Viewer) bool { return other == v }), v.backlog.tally.sum())
 }

@@ -1,5 +1,5 @@
-// Package placeheap is a heap from which any entry can be removed. It is pure: its caller has the
-// lock.
+// Package placeheap is a heap in which any entry can be changed, and from which any can be removed.
+// It is pure: its caller has the lock.
 package placeheap
 
 import "container/heap"
@@ -17,6 +17,9 @@ func (h *Heap[E]) Add(e E) { heap.Push(h, e) }
 
 // Remove removes the entry at a place in List.
 func (h *Heap[E]) Remove(place int) { heap.Remove(h, place) }
+
+// Fix moves the entry at a place in List to its new place, after what Before compares has changed.
+func (h *Heap[E]) Fix(place int) { heap.Fix(h, place) }
 
 // Len implements heap.Interface.
 func (h *Heap[E]) Len() int { return len(h.List) }

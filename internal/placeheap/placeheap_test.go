@@ -17,7 +17,7 @@ func newHeap() *placeheap.Heap[*entry] {
 	}
 }
 
-// TestAnyEntry adds and removes entries in random order: each entry that is in the heap knows its place,
+// TestAnyEntry adds, changes and removes entries in random order: each entry that is in the heap knows its place,
 // and the first is the smallest of those that are left.
 func TestAnyEntry(t *testing.T) {
 	t.Parallel()
@@ -28,6 +28,9 @@ func TestAnyEntry(t *testing.T) {
 			e := &entry{value: r.IntN(50)} // with equal values
 			in = append(in, e)
 			h.Add(e)
+		} else if e := in[r.IntN(len(in))]; r.IntN(2) > 0 {
+			e.value = r.IntN(50)
+			h.Fix(e.place)
 		} else {
 			i := r.IntN(len(in))
 			h.Remove(in[i].place)

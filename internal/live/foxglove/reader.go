@@ -44,6 +44,9 @@ func (s *session) onText(ctx context.Context, b []byte) {
 	switch r.Op {
 	case "subscribe":
 		for _, sub := range r.Subscriptions {
+			if ctx.Err() != nil { // a request may name thousands of channels
+				return
+			}
 			s.subscribe(ctx, *sub.ID, live.ChannelID(*sub.Channel))
 		}
 	case "unsubscribe":

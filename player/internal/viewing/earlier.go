@@ -48,13 +48,8 @@ func (v *Viewing) latched(id live.ChannelID) []live.Frame {
 func (v *Viewing) feedOf(id live.ChannelID) *feed {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.control == nil || v.ended {
-		return nil
-	}
-	for _, f := range v.feeds {
-		if f != nil && f.Channel().ID == id && !f.off {
-			return f
-		}
+	if f := v.shown[id]; f != nil && v.control != nil && !v.ended && !f.off {
+		return f
 	}
 	return nil
 }
@@ -97,15 +92,9 @@ func (v *Viewing) showEarlier(ctx context.Context) {
 	if v.jumps != jump {
 		return // showEarlier is called again for the next jump
 	}
-	shown := make([]bool, len(v.feeds))
-	for i, f := range v.feeds {
-		shown[i] = stale(f)
-	}
 	for _, m := range frames {
-		for i, f := range v.feeds {
-			if f != nil && f.Channel().ID == m.Channel && !shown[i] {
-				f.Put(m.Time, m.Payload, 0)
-			}
+		if f := v.shown[m.Channel]; !stale(f) {
+			f.Put(m.Time, m.Payload, 0)
 		}
 	}
 }

@@ -45,6 +45,7 @@ type Viewing struct {
 	topics  []*plan.Topic // the published topics
 	first   rosbag.Time   // time of the first message
 	feeds   []*feed       // by the number of the topic in the plan; nil if the topic is refused
+	shown   map[live.ChannelID]*feed
 	jumps   uint64        // so far
 	changed chan struct{} // closed at the next change of the state of playback
 	ended   bool          // the bags are not read any more
@@ -99,9 +100,10 @@ func (v *Viewing) Begin(c control.Control, first rosbag.Time) {
 	v.change()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.feeds = make([]*feed, len(v.plan.Topics))
+	v.feeds, v.shown = make([]*feed, len(v.plan.Topics)), map[live.ChannelID]*feed{}
 	for _, t := range v.topics {
-		v.feeds[t.Number] = &feed{topic: t, Feed: v.store.Open(live.Channel{Topic: t.Name, Type: t.Type, MD5Sum: t.MD5Sum, Definition: t.Definition})}
+		f := &feed{topic: t, Feed: v.store.Open(live.Channel{Topic: t.Name, Type: t.Type, MD5Sum: t.MD5Sum, Definition: t.Definition})}
+		v.feeds[t.Number], v.shown[f.Channel().ID] = f, f
 	}
 }
 

@@ -61,7 +61,8 @@ type Tap struct {
 
 	// The goroutine of a link takes mu when the link opens and closes, and when a notice changes.
 	mu     sync.Mutex
-	topics map[string]variants // recorded topics that have links
+	topics map[string]variants         // recorded topics that have links
+	shown  map[live.ChannelID]*variant // by the channel that viewers see
 }
 
 // Clock is the time that messages are stamped with.
@@ -77,7 +78,7 @@ type Clock interface {
 // New returns a tap without topics.
 func New(o Options) *Tap {
 	twelfth := cmp.Or(o.Memory, DefaultMemory) / 12
-	t := &Tap{options: o, session: strconv.FormatInt(time.Now().UnixNano(), 10), largest: inboxTwelfths*twelfth - largeCopy, topics: map[string]variants{}}
+	t := &Tap{options: o, session: strconv.FormatInt(time.Now().UnixNano(), 10), largest: inboxTwelfths*twelfth - largeCopy, topics: map[string]variants{}, shown: map[live.ChannelID]*variant{}}
 	t.latched = budget{limit: latchedTwelfths * twelfth, forSmall: latchedTwelfths * twelfth / 4}
 	t.partial = budget{limit: partialTwelfths * twelfth}
 	t.store = live.NewStore(live.Limits{
@@ -120,7 +121,7 @@ func (t *Tap) Follow(c Clock) {
 const tickInterval = time.Second / 60
 
 // tick tells viewers the time of the clock of the graph. before is its time until now: if that is later, time
-// has gone back. tick takes the lock of the store, but only once each tickInterval and when time goes back.
+// has gone back. Viewers are told once each tickInterval at most, and when time goes back.
 func (t *Tap) tick(now, before time.Time) {
 	wall := time.Now().UnixNano()
 	switch {
@@ -188,6 +189,7 @@ func (t *Tap) remove(l *link) {
 	v.links = slices.DeleteFunc(v.links, func(other *link) bool { return other == l })
 	if len(v.links) == 0 {
 		if v.feed != nil {
+			delete(t.shown, v.feed.Channel().ID)
 			v.feed.Close()
 		}
 		of = slices.Delete(of, i, i+1)
@@ -208,6 +210,7 @@ func (t *Tap) update(name string, of variants) {
 	first := of[0]
 	if first.feed == nil {
 		first.feed = t.store.Open(live.Channel{Topic: name, Type: first.name, MD5Sum: first.md5, Definition: first.definition})
+		t.shown[first.feed.Channel().ID] = first
 		for _, l := range first.links {
 			l.feed.Store(first.feed)
 		}
@@ -266,10 +269,8 @@ func (t *Tap) updateNotice(topic string) {
 func (t *Tap) latchedOf(id live.ChannelID) []live.Frame {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, of := range t.topics {
-		if first := of[0]; first.feed.Channel().ID == id {
-			return first.latched()
-		}
+	if v := t.shown[id]; v != nil {
+		return v.latched()
 	}
 	return nil
 }
