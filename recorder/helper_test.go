@@ -12,6 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
+	"github.com/gorosbag/gorosbag/recorder/internal/health"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
@@ -33,7 +34,8 @@ type pipeline struct {
 
 // sessionOn is a session with other options that records with p.
 func sessionOn(p *pipeline, o Options) *session {
-	return &session{o: o, in: p.in, own: own.New(p.Links(), zap.NewNop()), sink: p.sink, subs: subscribe.New(o.subscriptions())}
+	w := own.New(p.Links(), zap.NewNop())
+	return &session{o: o, in: p.in, own: w, sink: p.sink, health: health.New(o.health(p.Accounts(), w)), subs: subscribe.New(o.subscriptions())}
 }
 
 // testPipeline is a pipeline on a file in a directory of the test.

@@ -14,6 +14,8 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/ros/finding"
+	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -96,6 +98,8 @@ type Options struct {
 
 	CountTopics bool // log how many topics are subscribed to, and their names at debug level only
 
+	Expect []finding.Expectation // the rates that topics should have; names are as the user wrote them
+
 	Control *Control      // steers and watches the recording; nil for none
 	Begin   control.State // the state before the first command of Control
 
@@ -173,7 +177,30 @@ func (o *Options) checkNames() error {
 			o.Select.resolved = append(o.Select.resolved, resolved)
 		}
 	}
+	if err := o.resolveExpected(); err != nil {
+		return err
+	}
 	return o.checkWatched()
+}
+
+// resolveExpected gives expected topics the names that they have in the bag.
+func (o *Options) resolveExpected() error {
+	all := make([]finding.Expectation, len(o.Expect))
+	for i, e := range o.Expect {
+		name := e.Topics
+		if !topicmatch.IsGlob(name) {
+			var err error
+			if name, err = o.resolve(name); err != nil {
+				return err
+			}
+			if at := slices.Index(o.Select.resolved, name); at >= 0 {
+				name = o.Select.literal[at]
+			}
+		}
+		all[i] = finding.NewExpectation(name, e.Range)
+	}
+	o.Expect = all
+	return nil
 }
 
 // ErrNotSelected means that a topic of Options.Watch is not recorded.

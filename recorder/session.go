@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
+	"github.com/gorosbag/gorosbag/recorder/internal/health"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/repair"
@@ -29,6 +30,7 @@ type session struct {
 	in      *intake.Intake // nil before the recording begins, as are the following
 	own     *own.Writer
 	sink    *sink.Sink
+	health  *health.Watcher
 	wall    simtime.Wall
 	late    bool // the master was away at the start, so it is not known whether the graph has a clock
 
@@ -80,6 +82,8 @@ func (r *session) run(ctx context.Context) error {
 	}
 	// owner: run; ends when ctx is done.
 	wg.Go(func() { asked.Verify(ctx, r.in.Accounts()) })
+	// owner: run; ends when ctx is done.
+	wg.Go(func() { r.health.Run(ctx) })
 	// owner: run; ends when ctx is done or nothing is left to suggest.
 	wg.Go(func() { asked.Suggest(ctx, r.missing()) })
 	if r.late {
@@ -169,7 +173,7 @@ func (r *session) noteMaster() {
 // lossesNow returns the account of what was lost until now.
 func (r *session) lossesNow() control.Summary {
 	s := r.in.Accounts().Summary(time.Now())
-	s.NoMaster = r.noMaster.Load()
+	s.NoMaster, s.Findings = r.noMaster.Load(), r.health.Sums()
 	return s
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
+	"github.com/gorosbag/gorosbag/recorder/internal/health"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/own"
@@ -31,9 +32,15 @@ func (r *session) wire(outputs *bagfile.Series, retain *retention.Retainer, out 
 	encoder := encode.New(r.o.encoder())
 	r.in = intake.New(r.o.intake(encoder, begun))
 	r.own = own.New(r.in.Links(), r.o.Log)
+	r.health = health.New(r.o.health(r.in.Accounts(), r.own))
 	r.sink = sink.New(r.sinkConfig(encoder, outputs, retain), out)
 	encoder.Start(r.sink.SkipsCompression)
 	r.sink.Start()
+}
+
+// health returns the configuration of the watcher of topics.
+func (o *Options) health(accounts intake.Accounts, own *own.Writer) health.Config {
+	return health.Config{Log: o.Log, Sim: o.sim, Expect: o.Expect, Accounts: accounts, IsPlayer: o.graph().IsPlayer, Mark: own.FindingMark}
 }
 
 // intake returns the configuration of the intake of a recording that begins at begun.

@@ -1,6 +1,10 @@
 package control
 
-import "time"
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/internal/ros/finding"
+)
 
 // Stats is a live account of a recording. Its slices and maps belong to the caller. A caller computes
 // rates from two accounts.
@@ -21,9 +25,10 @@ type Stats struct {
 	Finished   int // bags that were finished: Recording.Bags has the latest ones
 	Deleted    int // bags, also of earlier runs, that the recorder has deleted as Options.Retain asks
 	Snapshots  SnapshotStats
-	Handover   *HandoverStats // nil without Options.Handover
-	Triggers   []TriggerStats // nil without Options.Watch
-	Unread     string         // what cannot be read of the master's replies; empty if nothing
+	Handover   *HandoverStats    // nil without Options.Handover
+	Triggers   []TriggerStats    // nil without Options.Watch
+	Unread     string            // what cannot be read of the master's replies; empty if nothing
+	Findings   []finding.Finding // what is wrong with topics now, the most important first
 	Topics     []TopicStats
 }
 
@@ -45,7 +50,7 @@ func (s *Stats) Missed() (n uint64) {
 
 // EndedTopics stands for the name of a topic in the account of the topics that have ended, together: where very many
 // topics have lost their publishers, only the latest ones keep accounts of their own. It is no valid name.
-const EndedTopics = "(topics that ended)"
+const EndedTopics = finding.Ended
 
 // TopicStats is the live account of one topic.
 type TopicStats struct {
@@ -63,6 +68,7 @@ type TopicStats struct {
 	HeldUp     time.Duration     // as in TopicSummary
 	Refused    int               // as in TopicSummary
 	Last       time.Time         // when the last message came; zero if none did
+	Latching   bool              // there was a publisher that latches: the topic need not go on
 }
 
 // Arrived returns the number of messages received, including those that were not recorded. The number never falls,

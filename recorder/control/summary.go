@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/finding"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -18,6 +19,7 @@ type Summary struct {
 	Duration time.Duration
 	Topics   []TopicSummary                // by name
 	Triggers []TriggerStats                // nil without Options.Watch
+	Findings []finding.Sum                 // what was wrong with topics
 	Missing  []string                      // requested names, expressions, globs and types that never appeared
 	NoMaster bool                          // the master never answered, so that no topic could be recorded
 	Unread   string                        // what could not be read of the master's replies, so that topics may be missing; empty if nothing
@@ -149,6 +151,17 @@ func (s *Summary) Losses() string {
 	}
 	if s.Unread != "" {
 		parts = append(parts, fmt.Sprintf("replies of the master could not be read in full (%s)", s.Unread))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Unmet says in words which expectations of the user were not met; empty if all were.
+func (s *Summary) Unmet() string {
+	var parts []string
+	for i := range s.Findings {
+		if f := &s.Findings[i]; f.Expected {
+			parts = append(parts, wording.Escape(f.Topic)+" ("+f.Kind.String()+")")
+		}
 	}
 	return strings.Join(parts, ", ")
 }

@@ -285,7 +285,7 @@ func (t *topic) judgeStamps(at time.Duration, a *Arrivals) {
 		t.stamps.reset()
 	case !e.on && t.learns && !a.Latched && t.usual.steady():
 		if t.stamps.wrong(period) != NoCause {
-			*e = episode{on: true, since: at - offInRow*Every}
+			*e = episode{on: true, since: max(at-offInRow*Every, t.usual.since)}
 		}
 	}
 }

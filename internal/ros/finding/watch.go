@@ -153,7 +153,7 @@ func (w *Watch) missing(stalled bool) {
 		t := w.topics[e.Topics]
 		if e.pattern != nil && w.matched(i) {
 			if t != nil {
-				t.round = w.round
+				t.round, t.any = w.round, true
 				t.episodes[Silent].on = false
 				w.tell(e.Topics, t)
 			}
@@ -222,6 +222,22 @@ func (t *watched) named(name string, k Kind, at time.Duration) Finding {
 	f := t.finding(k, at)
 	f.Topic = name
 	return f
+}
+
+// End ends the watch. Expected topics of which no message came count as silent, also if there was too little time to say
+// so before.
+func (w *Watch) End(topics []Arrivals) {
+	for i := range topics {
+		if t := w.topics[topics[i].Topic]; t != nil && topics[i].Messages > 0 {
+			t.any = true
+		}
+	}
+	for _, t := range w.topics {
+		c := &t.counts[Silent]
+		if t.expect != nil && !t.any && c.episodes == 0 && w.counts {
+			*c = tally{episodes: 1, time: w.at - t.began, unmet: true}
+		}
+	}
 }
 
 // ForgetStamps takes back what was found about the stamps of a topic: they are those of another time, as a player repeats

@@ -2,6 +2,7 @@ package account
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,6 +48,7 @@ type Connection struct {
 	latch.Source
 	Topic      *Topic
 	Links      int         // open links
+	Stamped    bool        // messages begin with a header
 	Proven     bool        // the publisher has sent a large message to the end
 	stored     int         // 1 + part of the last file with the connection record, written or queued; 0 for none
 	written    int         // 1 + part of the last file with a message of the connection; 0 for none
@@ -83,6 +85,15 @@ func (c *Connection) NoteUnrecorded(messages int) {
 	if !c.Topic.AtLimit() {
 		c.Topic.Passed += uint64(messages)
 		c.Missed = c.Latching
+	}
+}
+
+// NoteCame counts messages that came. frame begins with the first of them, or is nil for one of which nothing but its
+// length has come. The stamp of the first one is enough: messages that are read together came together.
+func (c *Connection) NoteCame(messages int, frame []byte) {
+	c.Topic.Came.Messages += uint64(messages)
+	if c.Stamped && len(frame) >= 16 && binary.LittleEndian.Uint32(frame) >= 12 { // length, seq, seconds, nanoseconds
+		c.Topic.Came.Stamp = binary.LittleEndian.Uint64(frame[8:])
 	}
 }
 

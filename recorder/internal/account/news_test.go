@@ -94,7 +94,7 @@ func TestStats(t *testing.T) {
 		u := a.Publisher(of, id, "/t")
 		u.AddMissed(3, true)
 		u.SetListed(true)
-		of.NoteLinked("test/" + id[1:])
+		of.NoteLinked("test/"+id[1:], false)
 	}
 	of.Drop(control.DropDisk, 1)
 	of.Drop(control.DropUDP, 2)
@@ -118,7 +118,7 @@ func TestPickup(t *testing.T) {
 			time.Sleep(time.Second)
 			for _, of := range []*Topic{before, fresh} {
 				of.NotePickup()
-				of.NoteLinked("test/T")
+				of.NoteLinked("test/T", false)
 			}
 		}
 		for i, want := range []time.Duration{0, time.Second} {

@@ -38,11 +38,19 @@ type Topic struct {
 	Headers       int64     // bytes of headers and publishers that Connections counts for the topic
 	Linked        int       // open links
 	Last          time.Time // when the last message came
+	Came          Came
 	Dropped       [control.DropCauses]uint64
 	reportedDrops *[control.DropCauses]loss.Reported // drops that were reported; nil before the first drop
 	beginning     beginning
 	bufferNeeded  int64 // bytes of the buffer into which the largest refused message would fit; zero if none was too large
 	heldUp        heldUp
+}
+
+// Came is what came of a topic, whatever became of it.
+type Came struct {
+	Messages uint64 // large ones count when they are announced
+	Stamp    uint64 // seconds, and from bit 32 on nanoseconds, of header.stamp of a message that came at Last; 0 for none
+	latching bool   // there was a publisher that latches
 }
 
 // beginning is what is known of a topic from before and at its first link.
@@ -63,8 +71,9 @@ func (t *Topic) NotePickup() {
 }
 
 // NoteLinked counts a link to a publisher of a type. The type of the first publisher is that of the topic.
-func (t *Topic) NoteLinked(typ string) {
+func (t *Topic) NoteLinked(typ string, latching bool) {
 	t.Linked++
+	t.Came.latching = t.Came.latching || latching
 	if b := &t.beginning; !b.linked {
 		b.linked, b.typ = true, strings.Clone(typ)
 	}

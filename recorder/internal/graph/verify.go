@@ -114,8 +114,8 @@ func (g *Graph) isRelay(ctx context.Context, k loss.PublisherKey) bool {
 	name := k.Publisher
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	if base := name[strings.LastIndexByte(name, '/')+1:]; strings.HasPrefix(base, "play_") {
-		return true // the name of rosbag play and goplay, which may have ended; goplay may have no services
+	if g.IsPlayer(ctx, name) {
+		return true
 	}
 	topics, err := g.Node.Master().NodeSubscriptions(ctx, k.URI)
 	if err != nil {
@@ -126,6 +126,16 @@ func (g *Graph) isRelay(ctx context.Context, k loss.PublisherKey) bool {
 			return true
 		}
 	}
-	_, err = g.Node.Master().LookupService(ctx, name+"/pause_playback")
+	return false
+}
+
+// IsPlayer reports whether a node plays bags. One whose services the master does not tell is none.
+func (g *Graph) IsPlayer(ctx context.Context, name string) bool {
+	if base := name[strings.LastIndexByte(name, '/')+1:]; strings.HasPrefix(base, "play_") {
+		return true // the name of rosbag play and goplay, which may have ended; goplay may have no services
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	_, err := g.Node.Master().LookupService(ctx, name+"/pause_playback")
 	return err == nil
 }

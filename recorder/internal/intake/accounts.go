@@ -3,6 +3,7 @@ package intake
 import (
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/finding"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -36,6 +37,20 @@ func (d Accounts) Summary(now time.Time) control.Summary {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return control.Summary{Topics: in.accounts.Summaries(now), Unread: in.accounts.EverUnread}
+}
+
+// Arrivals appends what came of each topic to all, and reports whether messages are recorded now.
+func (d Accounts) Arrivals(all []finding.Arrivals) (arrivals []finding.Arrivals, recording bool) {
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	return d.in.accounts.Arrivals(all, d.in.mode.Over()), d.in.mode.Records()
+}
+
+// Linked returns the names of the publishers that have a link to a topic.
+func (d Accounts) Linked(topic string) []string {
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	return d.in.accounts.Linked(topic)
 }
 
 // Overdue returns the publishers that have been without a link for long, of topics that are

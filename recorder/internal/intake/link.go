@@ -66,6 +66,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	defer in.mu.Unlock()
 	announced := time.Now()
 	c.Topic.Last = announced // there is no other call for a message that is refused
+	c.NoteCame(1, nil)
 	// While nothing is recorded, a latched message is received if that needs no wait: the next file
 	// or the end of the pause needs it.
 	idle := in.mode.State != control.StateRecording
@@ -208,10 +209,12 @@ func (f *LargeFrame) giveUp() {
 func (f *LargeFrame) Commit(received time.Time) {
 	in, c := f.link.in, f.link.connection
 	f.readNumber()
+	frame := f.turn.Chunk.Builder.Frame()
 	latched := f.latchedCopy()
 	in.mu.Lock() // also guards in.filling.Records, which the builder shares
 	defer in.mu.Unlock()
 	c.Topic.Last, c.Latest, c.Proven = received, received, true
+	c.NoteCame(0, frame)
 	f.turn.Chunk.Builder.FinishMessage(rosbag.TimeOf(in.cfg.Sim.At(received)))
 	in.rotateIfDue(received)
 	if latched != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
@@ -109,10 +110,11 @@ func (d Links) UnblockLinks() {
 // link; with nil, connect makes one. mu is held.
 func (in *Intake) connect(t *account.Topic, c *account.Connection, info tcpros.LinkInfo) *Link {
 	header := rosbag.Header(info.Header)
-	t.NoteLinked(header.Type())
+	t.NoteLinked(header.Type(), header.Latching())
 	if c == nil {
 		c = in.accounts.Connections.Add(t, header)
 		c.Latching = header.Latching() && !in.latched.Off
+		_, c.Stamped = stdmsg.FirstField(header.MessageDefinition())
 	}
 	c.Links++
 	pub := in.accounts.Publisher(c.Topic, account.PublisherID(header, info.PublisherURI), info.Topic)

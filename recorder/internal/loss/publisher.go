@@ -3,6 +3,7 @@ package loss
 import (
 	"errors"
 	"io"
+	"syscall"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
@@ -36,7 +37,7 @@ type Publisher struct {
 	foreign  bool      // another node numbers the messages: gaps mean nothing
 
 	downSince    time.Time     // when the last link ended; zero while there is a link, or if this node closed the last one
-	abrupt       bool          // the last link ended within a message, or by an error of the network
+	end          ending        // how the last link ended
 	unregistered bool          // the master does not list the publisher any more: the publisher ended as nodes do
 	lostNow      bool          // the last link counts as lost, and there is no other link yet
 	lost         int           // links that were lost
@@ -94,7 +95,7 @@ func (u *Publisher) Open(sameProcess, wanted bool, now time.Time) {
 	switch {
 	case u.lostNow:
 		u.regained++
-	case sameProcess && u.abrupt && wanted:
+	case sameProcess && u.end != closed && wanted:
 		u.lost++
 	default:
 		u.reconnected++
@@ -106,9 +107,32 @@ func (u *Publisher) Open(sameProcess, wanted bool, now time.Time) {
 // End counts a link that ended; err is nil if this node closed the link.
 func (u *Publisher) End(err error, now time.Time) {
 	if u.Links--; u.Links == 0 && err != nil {
-		u.downSince, u.abrupt = now, !errors.Is(err, io.EOF)
+		u.downSince, u.end = now, endOf(err)
 	}
 }
+
+// ending is how a link ended.
+type ending int
+
+const (
+	closed ending = iota // by the publisher, or by the end of its process
+	cut                  // within a message, as by the end of a process that was sending
+	failed               // by an error of the network
+)
+
+func endOf(err error) ending {
+	switch {
+	case errors.Is(err, io.EOF):
+		return closed
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return cut
+	}
+	return failed
+}
+
+// Broken reports whether the publisher has no link since an error of the network. A process that ends, killed or not,
+// closes its links.
+func (u *Publisher) Broken() bool { return u.Links == 0 && !u.downSince.IsZero() && u.end == failed }
 
 // Overdue reports whether it is time to ask the master about a publisher without a link.
 func (u *Publisher) Overdue(now time.Time) bool {

@@ -22,14 +22,23 @@ func (w *Writer) Notes(notes []note.Note) {
 
 // Mark implements Mark of control.Recording. An error says why the mark is not in the bag.
 func (w *Writer) Mark(line string, at time.Time) (control.Mark, error) {
-	m, err := w.mark(line, at)
+	m, err := w.mark(line, at, true)
 	if err == nil {
 		w.log.Info("Mark", loglimit.OnRequest(), zap.String("text", m.Text))
 	}
 	return m, err
 }
 
-func (w *Writer) mark(line string, at time.Time) (control.Mark, error) {
+// FindingMark records a mark about a topic, if there is a bag that takes one. Nobody has asked for the mark, so it counts
+// for no number of marks, and the caller has logged what the mark says.
+func (w *Writer) FindingMark(line string, at time.Time) {
+	if _, err := w.mark(line, at, false); err != nil {
+		w.log.Debug("no mark", zap.String("text", line), zap.Error(err))
+	}
+}
+
+// mark records a mark. asked says that a user has asked for the mark; then one without a text gets a number.
+func (w *Writer) mark(line string, at time.Time, asked bool) (control.Mark, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if line == "" {
@@ -48,6 +57,8 @@ func (w *Writer) mark(line string, at time.Time) (control.Mark, error) {
 	if err != nil {
 		return control.Mark{}, err
 	}
-	w.marks++
+	if asked {
+		w.marks++
+	}
 	return control.Mark{Time: stamp, Text: line}, nil
 }

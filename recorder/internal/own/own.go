@@ -23,7 +23,7 @@ type Writer struct {
 
 	mu       sync.Mutex   // guards the fields below
 	markLink *intake.Link // nil before the first mark, so that a bag without marks does not have their topic
-	marks    int          // number of marks that were recorded
+	marks    int          // number of marks that users have asked for
 }
 
 // New returns the writer of a recording.

@@ -1,0 +1,59 @@
+package intake
+
+import (
+	"encoding/binary"
+	"io"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/internal/ros/finding"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// TestArrivals: whatever becomes of messages, what came of a topic is counted, with the stamp of messages that have one.
+func TestArrivals(t *testing.T) {
+	t.Parallel()
+	in := bareIntake(1<<20, 100)
+	header := func(seq, sec, nsec uint32, more int) []byte {
+		b := binary.LittleEndian.AppendUint32(nil, uint32(16+more))
+		for _, v := range []uint32{seq, sec, nsec, 0} {
+			b = binary.LittleEndian.AppendUint32(b, v)
+		}
+		return append(b, make([]byte, more)...)
+	}
+	open := func(name string, info tcpros.LinkInfo) *Link {
+		l, err := in.Links().OpenLink(in.Links().AddTopic(name, name, time.Time{}), info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	stamped, plain, latched := open("/stamped", testlink.HeaderInfo("/stamped", "/p")), open("/plain", testlink.Info("/plain", "/p")), open("/latched", testlink.LatchedInfo("/latched", "/p"))
+	at := time.Unix(1000, 0)
+	stamped.Frames(append(header(1, 7, 5, 0), header(2, 8, 6, 0)...), 2, at)
+	plain.Frames(header(1, 7, 5, 0), 1, at)
+	latched.Frames(header(1, 7, 5, 0), 1, at)
+	if err := in.Commands().Pause(); err != nil {
+		t.Fatal(err)
+	}
+	stamped.Frames(header(3, 9, 1, 0), 1, at.Add(time.Second))
+	stamped.Frames([]byte{4, 0, 0, 0, 9, 9, 9, 9}, 1, at.Add(time.Second)) // too short for a stamp
+	plain.Closed(io.EOF)
+	latched.Closed(syscall.EHOSTUNREACH)
+	got, recording := in.Accounts().Arrivals(nil)
+	want := []finding.Arrivals{
+		{Topic: "/stamped", Messages: 4, Last: at.Add(time.Second), Stamp: 9e9 + 1, Links: 1},
+		{Topic: "/plain", Messages: 1, Last: at},
+		{Topic: "/latched", Messages: 1, Last: at, Latched: true, Broken: true},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || recording {
+		t.Errorf("recording: %v; (-want +got):\n%s", recording, diff)
+	}
+	if linked := in.Accounts().Linked("/stamped"); len(linked) != 1 || linked[0] != "/p" {
+		t.Errorf("linked: %q", linked)
+	}
+}
