@@ -21,7 +21,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 )
 
-// session is one Run: it connects the rooms, and has the loop with the timers. The goroutine of the loop owns the
+// session is one Run: it connects the packages, and has the loop with the timers. The goroutine of the loop owns the
 // fields.
 type session struct {
 	o       Options

@@ -20,12 +20,12 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 )
 
-// wire makes and connects the rooms between the links and the files:
+// wire makes and connects the packages between the links and the files:
 //
 //	links -> intake -> encoder -> sink -> bag
 //	                     \-> snapshots -> bag of a snapshot
 //
-// Each room has its own lock and calls in one direction only: the sink calls the intake through its doors, and
+// Each package has its own lock and calls in one direction only: the sink calls the intake through its doors, and
 // the intake knows the queues behind it and nothing of files. If the intake wants something done to a file,
 // it queues a command. out is the first file; nil for none yet. The recording begins at begun.
 func (r *session) wire(outputs *bagfile.Series, retain *retention.Retainer, out *files.Bag, begun time.Time) {

@@ -21,7 +21,7 @@
 // All have ended when Node.Close returns, except those of service handlers that do not return
 // in time.
 //
-// The package is the public face of the rooms in internal/, from the lowest: names; endpoint
+// The package is the public face of the packages in internal/, from the lowest: names; endpoint
 // (addresses), wire (connection headers, the account of unfinished input); rosapi (calls to the
 // master and to nodes), udpros; registrar (registrations), sublink and publink (receiving and
 // sending), service; slaveapi (replies to other nodes). They do not know the node.

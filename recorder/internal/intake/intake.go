@@ -1,5 +1,5 @@
 // Package intake makes a run of frames part of the right chunk. It has the one lock that a message meets.
-// The pure rooms account, filling, memory, mode, latch, ring and rotation decide under that lock. The
+// The pure packages account, filling, memory, mode, latch, ring and rotation decide under that lock. The
 // intake queues chunks and commands for the sink, knows nothing of files, and answers with values.
 // Callers have one of five doors: Links, Commands, Files, Snapshots and Accounts.
 //

@@ -1,5 +1,5 @@
 // This file logs what happens during a recording: lost messages and links, links that wait, and shortages of
-// memory. Other rooms find out what has happened.
+// memory. Other packages find out what has happened.
 
 package intake
 

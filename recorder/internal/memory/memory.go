@@ -1,6 +1,6 @@
 // Package memory decides about all bytes of the buffer of a recording: which chunks there are, which
 // topics get room when little is left, and which large message is received next. The package is pure: the
-// caller has the lock of the intake. Only the intake and the rooms that it calls use the package. A
+// caller has the lock of the intake. Only the intake and the packages that it calls use the package. A
 // Chunk belongs to the goroutine that took it from a queue.
 package memory
 

@@ -1,4 +1,4 @@
-// Package queue is the FIFO between the intake and the rooms that work on its chunks.
+// Package queue is the FIFO between the intake and the packages that work on its chunks.
 package queue
 
 import "sync"

@@ -1,6 +1,6 @@
 // Package names knows the names of ROS: graph names and their remapping, the name:=value
-// arguments of a command line, and names of types. It is immutable and pure. The rooms of
-// package tcpros call it; nothing else does.
+// arguments of a command line, and names of types. It is immutable and pure. Package tcpros and the
+// packages below it call it; nothing else does.
 package names
 
 import (

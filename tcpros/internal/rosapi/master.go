@@ -1,7 +1,7 @@
 // Package rosapi makes the calls of ROS's XML-RPC APIs: of the master, of its parameter server, and
 // of other nodes. Each call has a context, a timeout and a bound on its reply, which is checked
 // before anything reads it. The package also defines the keys of registrations. HangWatch and
-// Master are for concurrent use. The rooms of package tcpros call it; nothing else does.
+// Master are for concurrent use. Package tcpros and the packages below it call it; nothing else does.
 //
 // Decisions: ADR 0001.
 package rosapi

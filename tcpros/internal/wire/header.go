@@ -1,6 +1,6 @@
 // Package wire has the parts that all connections of TCPROS share: connection headers, blocks that
 // are read as their bytes arrive, limits of messages and timeouts, and Pending, the one account of
-// the unfinished input of all peers of a node. Only Pending has a lock. The rooms of package tcpros
+// the unfinished input of all peers of a node. Only Pending has a lock. Package tcpros and the packages below it
 // call it; nothing else does.
 package wire
 
