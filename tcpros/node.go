@@ -203,7 +203,7 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, o *NodeOptions) 
 
 	n.connector = sublink.NewConnector(&sublink.Env{
 		CallerID: n.name, Host: n.addr.host, Bind: n.addr.bind, Log: n.log, Master: n.master, Dialer: n.dialer, Pending: n.pending,
-		Timing: n.timing.links, KeepAlive: n.keepAlive.Load, NextLink: n.nextLink, Child: n.tasks.child,
+		MaxLinks: endpoint.MaxLinks(), Timing: n.timing.links, KeepAlive: n.keepAlive.Load, NextLink: n.nextLink, Child: n.tasks.child,
 	})
 	n.calls = &service.Env{
 		CallerID: n.name, Log: n.log, Master: n.master, Dialer: n.dialer, Pending: n.pending, KeepAlive: n.keepAlive.Load,
@@ -284,7 +284,7 @@ func (n *Node) Subscribe(o SubscribeOptions) (*Subscription, error) {
 		return nil, &ConflictError{topic, typ + "/" + md5sum, o.Type + "/" + o.MD5Sum}
 	}
 	in := sublink.New(n.connector, topic, sublink.Options{
-		Type: o.Type, MD5Sum: o.MD5Sum, TCPNoDelay: o.TCPNoDelay, UDP: o.UDP, MaxMessageBytes: o.MaxMessageBytes, Open: o.Open,
+		Type: o.Type, MD5Sum: o.MD5Sum, TCPNoDelay: o.TCPNoDelay, UDP: o.UDP, MaxMessageBytes: o.MaxMessageBytes, Open: o.Open, Refused: o.Refused,
 	})
 	s := &Subscription{node: n, in: in}
 	n.graph.subs[topic] = s

@@ -22,6 +22,12 @@ type SubscribeOptions struct {
 	// Open is called on the link's goroutine when a publisher has accepted the link.
 	// An error refuses the link; it is tried again later.
 	Open func(sublink.LinkInfo) (sublink.LinkSink, error)
+
+	// Refused is called on the link's goroutine, once for each listed publisher that this node does not take: no file
+	// descriptor is left (err matches syscall.EMFILE or syscall.ENFILE), its connection header is too long, or Open has
+	// returned err. The publisher is tried again, and an err of nil takes the call back: a descriptor was found within
+	// seconds. Refused may be nil, and may block like Open.
+	Refused func(publisherURI string, err error)
 }
 
 func (o SubscribeOptions) withDefaults() (SubscribeOptions, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/placeheap"
@@ -13,7 +14,10 @@ import (
 // topics, so most publishers of a list may be dead.
 const (
 	maxProbes    = 1024                  // concurrent probes
-	crowded      = 256                   // with this many concurrent probes or more, a first probe has only quickProbe
+	linksOfProbe = 12                    // with fewer links than this for each probe, there are fewer probes: they need descriptors, too
+	fewestProbes = 8                     // concurrent probes that there may be in any case
+	crowdedShare = 4                     // with this share of the concurrent probes or more, a first probe has only quickProbe
+	othersShare  = 16                    // a topic leaves this share of the free links to others, so that one that takes all it can get harms none
 	quickProbe   = time.Second           // timeout of a first probe while many wait, so that machines that are gone do not delay the others
 	callsPerPeer = 8                     // concurrent attempts of all links to one node
 	retryEvery   = 40 * time.Millisecond // mean interval of repeated attempts of all links together
@@ -41,6 +45,9 @@ type Connector struct {
 	probe   func(ctx context.Context, hostport string) error            // env.probe; tests replace it
 	session func(context.Context, *link) (lived time.Duration, _ error) // link.session; tests replace it
 	wake    chan struct{}
+
+	maxProbes int          // concurrent probes
+	sessions  atomic.Int64 // links that are up, or that wait for the reply of their publisher
 
 	mu       sync.Mutex // also guards the links of each subscription
 	peers    map[string]*peer
@@ -79,7 +86,10 @@ type linkSchedule struct {
 func NewConnector(env *Env) *Connector {
 	c := &Connector{
 		env: env, probe: env.probe, session: func(ctx context.Context, l *link) (time.Duration, error) { return l.session(ctx) }, wake: make(chan struct{}, 1),
-		peers: map[string]*peer{}, unlisted: map[*link]struct{}{}, tokens: retryBurst, refilled: time.Now(),
+		peers: map[string]*peer{}, unlisted: map[*link]struct{}{}, tokens: retryBurst, refilled: time.Now(), maxProbes: maxProbes,
+	}
+	if env.MaxLinks > 0 {
+		c.maxProbes = min(maxProbes, max(env.MaxLinks/linksOfProbe, fewestProbes))
 	}
 	moved := func(l *link, slot int) { l.sched.slot = slot }
 	c.ready.Moved, c.later.Moved = moved, moved
@@ -149,7 +159,7 @@ func (c *Connector) start(now time.Time) (next time.Time, unlisted bool) {
 			return c.refilled.Add(retryEvery), len(c.unlisted) > 0
 		case !l.sched.peer.admits(l):
 			c.park(l)
-		case !l.sched.peer.accepts && c.probes >= maxProbes:
+		case !l.sched.peer.accepts && c.probes >= c.maxProbes:
 			return next, len(c.unlisted) > 0
 		default:
 			c.begin(l)
@@ -167,7 +177,7 @@ func (c *Connector) begin(l *link) {
 	timeout := time.Duration(0)
 	if l.sched.rated {
 		c.tokens--
-	} else if c.probes >= crowded {
+	} else if c.probes >= c.maxProbes/crowdedShare {
 		timeout = quickProbe
 	}
 	p := l.sched.peer
@@ -195,15 +205,17 @@ func (c *Connector) begin(l *link) {
 	})
 }
 
-// admitted runs the session of l, unless the topic already has maxPublishers sessions.
+// admitted runs the session of l, unless no descriptor is left for it.
 func (c *Connector) admitted(ctx context.Context, l *link) (lived time.Duration, err error) {
 	s := l.sub
-	if s.sessions.Add(1) > maxPublishers {
-		err = errTooMany
+	all, own := c.sessions.Add(1), int64(s.sessions.Add(1))
+	if most := int64(c.env.MaxLinks); most > 0 && (all > most || own > max((most-all)*othersShare, most/othersShare, 1)) {
+		err = errNoFile
 	} else {
 		lived, err = c.session(ctx, l)
 	}
 	s.sessions.Add(-1)
+	c.sessions.Add(-1)
 	return lived, err
 }
 

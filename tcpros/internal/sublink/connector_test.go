@@ -538,10 +538,10 @@ func TestCrowdedProbesAreQuick(t *testing.T) {
 			<-ctx.Done()
 			return &rosapi.CallError{Host: hostport, Err: errRefusedPeer}
 		}
-		g.subscribe(t, "/t").SetPublishers(rosapi.Publishers{URIs: crowd(crowded+more, -1)})
+		g.subscribe(t, "/t").SetPublishers(rosapi.Publishers{URIs: crowd(maxProbes/crowdedShare+more, -1)})
 		synctest.Wait()
 		if n := quick.Load(); n != more {
-			t.Errorf("%d of %d first probes are quick, want %d", n, crowded+more, more)
+			t.Errorf("%d of %d first probes are quick, want %d", n, maxProbes/crowdedShare+more, more)
 		}
 		time.Sleep(quickProbe + time.Second)
 		synctest.Wait()
@@ -551,17 +551,84 @@ func TestCrowdedProbesAreQuick(t *testing.T) {
 	})
 }
 
-// A topic has at most maxPublishers sessions.
+// TestSessionsAreLimited: the sessions of all topics have a limit, and a topic leaves some of it to others.
 func TestSessionsAreLimited(t *testing.T) {
 	t.Parallel()
-	c := NewConnector(&Env{})
-	c.session = func(context.Context, *link) (time.Duration, error) { return 0, errLink }
-	for sessions, want := range map[int32]error{0: errLink, maxPublishers - 1: errLink, maxPublishers: errTooMany} {
+	const most = 160
+	for name, tt := range map[string]struct {
+		limit, all, own int
+		want            error
+	}{
+		"no limit":                        {0, 100_000, 100_000, errLink},
+		"the first":                       {most, 0, 0, errLink},
+		"the last":                        {most, most - 1, 0, errLink},
+		"one more":                        {most, most, 0, syscall.EMFILE},
+		"the last of one topic":           {most, 149, 149, errLink},
+		"one more of one topic":           {most, 150, 150, syscall.EMFILE},
+		"few of a topic beside others":    {most, most - 1, 9, errLink},
+		"many of a topic beside others":   {most, most - 1, 10, syscall.EMFILE},
+		"a topic that others have left":   {most, 120, 100, errLink},
+		"a process with very few of them": {1, 0, 0, errLink},
+	} {
+		c := NewConnector(&Env{MaxLinks: tt.limit})
+		c.session = func(context.Context, *link) (time.Duration, error) { return 0, errLink }
 		l := waiting(c, 0)
-		l.sub.sessions.Store(sessions)
-		if _, err := c.admitted(t.Context(), l); !errors.Is(err, want) || l.sub.sessions.Load() != sessions {
-			t.Errorf("with %d sessions: %v, and %d sessions after it", sessions, err, l.sub.sessions.Load())
+		c.sessions.Store(int64(tt.all))
+		l.sub.sessions.Store(int32(tt.own))
+		if _, err := c.admitted(t.Context(), l); !errors.Is(err, tt.want) || int(c.sessions.Load()) != tt.all || int(l.sub.sessions.Load()) != tt.own {
+			t.Errorf("%s: %v, and %d and %d sessions after it", name, err, c.sessions.Load(), l.sub.sessions.Load())
 		}
+	}
+}
+
+// TestManyPublishers: all publishers of a topic are linked, however many there are, up to the limit of descriptors. The
+// owner of the subscription hears once of each that is left out.
+func TestManyPublishers(t *testing.T) {
+	t.Parallel()
+	const publishers = 2500
+	for name, tt := range map[string]struct{ limit, left int }{
+		"no limit":       {0, 0},
+		"a high limit":   {4000, 0},
+		"a small limit":  {800, publishers - 752},
+		"fewer than few": {1, publishers - 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := newPeerNet(t, func(string) error { return nil })
+				g.c.env.MaxLinks = tt.limit
+				var mu sync.Mutex
+				refused := map[string]int{}
+				s := New(g.c, "/t", Options{Refused: func(uri string, err error) {
+					mu.Lock()
+					defer mu.Unlock()
+					refused[uri]++
+					if !errors.Is(err, syscall.EMFILE) {
+						t.Errorf("%s: %v", uri, err)
+					}
+				}})
+				var uris []string
+				for i := range publishers {
+					uris = append(uris, fmt.Sprintf("http://node%d:1/", i))
+				}
+				s.SetPublishers(rosapi.Publishers{URIs: uris})
+				time.Sleep(10 * time.Minute) // most are tried again
+				synctest.Wait()
+				g.mu.Lock()
+				linked := len(g.linked)
+				g.mu.Unlock()
+				s.Stop()
+				s.Wait()
+				if linked != publishers-tt.left || len(refused) != tt.left {
+					t.Errorf("%d links, and %d left out, want %d and %d", linked, len(refused), publishers-tt.left, tt.left)
+				}
+				for uri, n := range refused {
+					if n != 1 {
+						t.Fatalf("%s is left out %d times", uri, n)
+					}
+				}
+			})
+		})
 	}
 }
 

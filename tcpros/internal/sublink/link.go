@@ -21,13 +21,15 @@ import (
 // errOpen marks an error of SubscribeOptions.Open: the cause is local, not the publisher.
 var errOpen = errors.New("link not taken")
 
-// errTooMany is the reason to refuse a link beyond maxPublishers.
-var errTooMany = errors.New("the topic has as many links as it may")
+// errNoFile is the reason to refuse a link for which no descriptor is left.
+var errNoFile = fmt.Errorf("no file descriptor is left for it: %w", syscall.EMFILE)
 
 // Attempts to reach a publisher; their intervals are RetryTiming.
 const (
 	retryJitter       = 0.2
 	warnAfterFailures = 3 // failed attempts in a row before the first warning
+
+	shortWhile = 5 * time.Second // a link for which no descriptor was left, but that is up this soon, was not refused
 )
 
 // backoff doubles the wait between attempts, with jitter, so that many nodes do not
@@ -66,8 +68,10 @@ type link struct {
 
 	// Owned by the goroutine of an attempt, and between attempts by the connector.
 	backoff  backoff
-	address  string // TCPROS address in the last reply to RequestTopic
-	failures int    // attempts in a row without a link
+	address  string    // TCPROS address in the last reply to RequestTopic
+	failures int       // attempts in a row without a link
+	refused  bool      // Options.Refused was called
+	noFileAt time.Time // when it was called because no descriptor was left; zero if that was not so
 }
 
 // linkTitle describes a link in getBusInfo.
@@ -86,8 +90,31 @@ func (l *link) failed(err error, lived time.Duration) (wait time.Duration) {
 	wait = l.backoff.wait(most)
 	if l.listed.Load() {
 		l.logFailure(err, lived > 0, wait)
+		if f := l.sub.opts.Refused; f != nil && !l.refused && isRefusal(err) {
+			l.refused = true
+			if noFile(err) {
+				l.noFileAt = time.Now()
+			}
+			f(l.uri, err)
+		}
 	}
 	return wait
+}
+
+// takeBack tells the owner of the subscription, when the link is up, that descriptors were short for a moment only.
+func (l *link) takeBack() {
+	if !l.noFileAt.IsZero() && time.Since(l.noFileAt) < shortWhile {
+		l.sub.opts.Refused(l.uri, nil)
+	}
+	l.refused, l.noFileAt = false, time.Time{}
+}
+
+// noFile reports whether err means that this process, or this machine, has no descriptor left.
+func noFile(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
+
+// isRefusal reports whether err is a reason of this node, and none of the publisher.
+func isRefusal(err error) bool {
+	return noFile(err) || errors.Is(err, errOpen) || errors.Is(err, wire.ErrHeaderTooLong)
 }
 
 // session runs one connection, from the request for the address to its end. lived is how
@@ -194,6 +221,7 @@ func (l *link) receive(ctx context.Context, title linkTitle, peer string, sink L
 	l.isUp.Store(true)
 	l.sub.up.Add(1)
 	l.failures = 0
+	l.takeBack()
 	l.sub.logger().Debug("link up", zap.String("publisher", l.uri), zap.String("peer", peer), zap.String("transport", title.transport))
 	start := time.Now()
 	err := read()
@@ -235,9 +263,8 @@ func (l *link) logFailure(err error, wasUp bool, wait time.Duration) {
 	case errors.As(err, &resolve):
 		text = "cannot resolve the host of a publisher: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here"
 		host = zap.String("host", resolve.Host)
-	case errors.Is(err, errTooMany):
-		l.sub.logger().Warn("too many publishers: not all are connected to", zap.Int("limit", maxPublishers))
-		return
+	case noFile(err):
+		text = "no file descriptor is left for a publisher: allow more open files (ulimit -n, or LimitNOFILE= of systemd)"
 	case errors.Is(err, wire.ErrPeer):
 		text = "publisher refuses the link"
 	case errors.Is(err, wire.ErrHeader) && !errors.Is(err, io.EOF):

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"os"
+	"slices"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,7 +46,7 @@ func TestFailuresInLog(t *testing.T) {
 		want  []string
 	}{
 		"host is not known":      {err: call(false, &endpoint.ResolveError{Host: "robot"}), want: thrice("warn cannot resolve the host of a publisher: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here")},
-		"too many links":         {err: errTooMany, want: thrice("warn too many publishers: not all are connected to")},
+		"no descriptor":          {err: errNoFile, want: thrice("warn no file descriptor is left for a publisher: allow more open files (ulimit -n, or LimitNOFILE= of systemd)")},
 		"refuses":                {err: &wire.PeerError{Text: "no"}, want: thrice("warn publisher refuses the link")},
 		"bad header":             {err: &wire.HeaderError{Reason: "no md5sum"}, want: thrice("warn publisher answers no proper connection header")},
 		"no header":              {err: &wire.HeaderError{Reason: "closed", Err: io.EOF}, want: third("warn publisher is listed but not reached")},
@@ -88,6 +92,68 @@ func TestFailuresInLog(t *testing.T) {
 	}
 	if got := logs.FilterMessage("publisher is listed but not reached").Len(); got != 1 {
 		t.Errorf("on one machine: %v", logs.All())
+	}
+}
+
+// TestRefused: the owner of the subscription hears once, and only of reasons that are this node's.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		err    error
+		listed bool
+		want   int
+	}{
+		"no descriptor":            {errNoFile, true, 1},
+		"no descriptor for a call": {&rosapi.CallError{Method: "requestTopic", Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.ENFILE)}}, true, 1},
+		"not taken":                {fmt.Errorf("%w: full", errOpen), true, 1},
+		"header too long":          {&wire.HeaderError{Reason: "2 bytes, limit 1", Err: wire.ErrHeaderTooLong}, true, 1},
+		"not listed":               {errNoFile, false, 0},
+		"away":                     {errRefusedPeer, true, 0},
+		"refuses":                  {&wire.PeerError{Text: "no"}, true, 0},
+	} {
+		l, _ := failingLink("10.0.0.1")
+		heard := 0
+		l.sub.opts.Refused = func(uri string, err error) {
+			if heard++; uri != l.uri || !errors.Is(err, tt.err) {
+				t.Errorf("%s: %s: %v", name, uri, err)
+			}
+		}
+		l.listed.Store(tt.listed)
+		for range 3 {
+			l.failed(tt.err, 0)
+		}
+		if heard != tt.want {
+			t.Errorf("%s: heard %d times, want %d", name, heard, tt.want)
+		}
+	}
+}
+
+// TestRefusedForAMoment: a publisher for which a descriptor is found soon was not refused; one that had to wait was.
+func TestRefusedForAMoment(t *testing.T) {
+	t.Parallel()
+	for wait, want := range map[time.Duration][]error{shortWhile - 1: {errNoFile, nil}, shortWhile: {errNoFile}} {
+		synctest.Test(t, func(t *testing.T) {
+			l, _ := failingLink("10.0.0.1")
+			var heard []error
+			l.sub.opts.Refused = func(_ string, err error) { heard = append(heard, err) }
+			up := func() {
+				if _, err := l.receive(t.Context(), linkTitle{}, "", &closedSink{}, func() error { return io.EOF }); !errors.Is(err, io.EOF) {
+					t.Error(err)
+				}
+			}
+			up()
+			l.failed(errNoFile, 0)
+			time.Sleep(wait)
+			up()
+			up()
+			if !slices.Equal(heard, want) {
+				t.Errorf("after %v: %v, want %v", wait, heard, want)
+			}
+			l.failed(errNoFile, 0)
+			if len(heard) != len(want)+1 {
+				t.Errorf("after %v and a link: %v", wait, heard)
+			}
+		})
 	}
 }
 

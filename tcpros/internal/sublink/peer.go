@@ -51,6 +51,6 @@ func (c *Connector) unpark(p *peer) {
 // say nothing about other topics of the node.
 func notConnected(err error) bool {
 	call, op := (*rosapi.CallError)(nil), (*net.OpError)(nil)
-	return errors.As(err, &call) && !call.Answered &&
+	return !noFile(err) && errors.As(err, &call) && !call.Answered &&
 		(errors.Is(err, endpoint.ErrUnresolved) || errors.As(err, &op) && op.Op == "dial")
 }

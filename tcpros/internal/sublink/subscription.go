@@ -16,9 +16,8 @@ import (
 )
 
 const (
-	maxPublishers = 1024   // links of one topic that are up at the same time
-	lingerChecks  = 2      // checks without data before a link that the master no longer lists is closed
-	orphanChecks  = 5 * 60 // checks without a link before a publisher of an earlier master is given up
+	lingerChecks = 2      // checks without data before a link that the master no longer lists is closed
+	orphanChecks = 5 * 60 // checks without a link before a publisher of an earlier master is given up
 )
 
 // Options describe a subscription; SubscribeOptions explains each field.
@@ -29,6 +28,7 @@ type Options struct {
 	UDP             bool
 	MaxMessageBytes int
 	Open            func(LinkInfo) (LinkSink, error)
+	Refused         func(uri string, err error) // may be nil
 }
 
 // Subscription receives one topic from all its publishers.

@@ -8,6 +8,9 @@ import (
 // ErrHeader matches every *HeaderError.
 var ErrHeader = errors.New("invalid connection header")
 
+// ErrHeaderTooLong says that a connection header is longer than headers are read.
+var ErrHeaderTooLong = errors.New("too long")
+
 // ErrPeer matches every *PeerError.
 var ErrPeer = errors.New("refused by the peer")
 
