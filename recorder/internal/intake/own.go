@@ -76,6 +76,13 @@ func (d Links) OpenLatched(topic string, typ OwnType, everyFile bool) *Link {
 	return l
 }
 
+// DropOversize counts a message of the recorder itself that is too long to be recorded.
+func (l *Link) DropOversize() {
+	l.in.mu.Lock()
+	defer l.in.mu.Unlock()
+	l.connection.Topic.Drop(control.DropOversize, 1)
+}
+
 // openOwn makes a link for messages of the recorder itself. Others may publish the topic, too. mu is held.
 func (in *Intake) openOwn(topic string, typ OwnType, latching bool) *Link {
 	h := tcpros.Header{

@@ -155,6 +155,11 @@ func TestStore(t *testing.T) {
 	if all := logs.All(); len(all) != 1 || all[0].ContextMap()["topic"] != "/huge" {
 		t.Errorf("logged: %v", all)
 	}
+	for _, topic := range r.in.Accounts().Summary(time.Now()).Topics {
+		if lost := topic.Dropped["oversize"]; lost != 0 != (topic.Topic == "/huge") {
+			t.Errorf("%s: %d messages lost", topic.Topic, lost)
+		}
+	}
 	texts, latched := r.recorded(t)
 	want := map[string][]string{"/small": {`{"n":[1,"NaN","-Inf"],"s":"a \"b\""}`}, "/long": {`"` + long + `"`}}
 	if d := cmp.Diff(want, texts); d != "" {

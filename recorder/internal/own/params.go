@@ -74,7 +74,7 @@ func (w *Writer) Store(ctx context.Context, topic string, ask func() (any, error
 	}
 }
 
-// keep records one value as a latched JSON text.
+// keep records one value as a latched JSON text. A text that is too long counts as lost.
 func (w *Writer) keep(topic string, value any) error {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
@@ -82,12 +82,13 @@ func (w *Writer) keep(topic string, value any) error {
 	if err := enc.Encode(value); err != nil {
 		return err
 	}
+	l := w.links.OpenLatched(topic, text, false)
+	defer l.Closed(nil)
 	if line.Len() > MaxStored {
+		l.DropOversize()
 		return fmt.Errorf("%d bytes, at most %d are stored", line.Len(), MaxStored)
 	}
-	l := w.links.OpenLatched(topic, text, false)
 	tcpros.Deliver(l, TextFrame(bytes.TrimSpace(line.Bytes())), time.Now())
-	l.Closed(nil)
 	return nil
 }
 
