@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -164,10 +165,14 @@ func (r *session) listen() error {
 	return r.subs.Listen(name, r.o.Select.selects, r.sink.Snapshotter.OnMessages)
 }
 
-// noteMaster notes whether the master has ever answered, and which parts of its replies could not be read.
+// noteMaster notes whether the master has ever answered, and which parts of its replies could not be read or used.
 func (r *session) noteMaster() {
 	r.noMaster.Store(r.o.Node.Master().LastContact().Answers == 0)
-	r.in.Links().NoteUnread(r.o.Node.Unread())
+	now, ever := r.o.Node.Unread()
+	if bad := r.subs.NotRecorded(); bad != "" {
+		now, ever = strings.Trim(now+"; "+bad, "; "), strings.Trim(ever+"; "+bad, "; ")
+	}
+	r.in.Links().NoteUnread(now, ever)
 }
 
 // lossesNow returns the account of what was lost until now.

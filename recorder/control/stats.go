@@ -48,6 +48,15 @@ func (s *Stats) Missed() (n uint64) {
 	return n
 }
 
+// Refused returns how many publishers were not connected to for a reason of the recorder: no memory for their headers,
+// or no file descriptor.
+func (s *Stats) Refused() (n int) {
+	for i := range s.Topics {
+		n += s.Topics[i].Refused
+	}
+	return n
+}
+
 // EndedTopics stands for the name of a topic in the account of the topics that have ended, together: where very many
 // topics have lost their publishers, only the latest ones keep accounts of their own. It is no valid name.
 const EndedTopics = finding.Ended
@@ -66,7 +75,7 @@ type TopicStats struct {
 	LeftOut    uint64            // as in TopicSummary
 	Passed     uint64            // messages that came while paused or stopped
 	HeldUp     time.Duration     // as in TopicSummary
-	Refused    int               // as in TopicSummary
+	Refused    int               // publishers that were not connected to: Refused and Unlinked of TopicSummary
 	Last       time.Time         // when the last message came; zero if none did
 	Latching   bool              // there was a publisher that latches: the topic need not go on
 }

@@ -50,6 +50,7 @@ type TopicSummary struct {
 	Publishers []PublisherSummary // in order of their first connection
 	Former     FormerPublishers   // publishers that were gone before
 	Refused    int                // publishers whose headers there was no memory for; at most 256 are distinguished
+	Unlinked   UnlinkedPublishers // publishers that there was no file descriptor for
 	Messages   uint64             // messages in the bags
 	Repeated   uint64             // latched messages that were repeated at the start of later files; not in Messages
 	Pickup     time.Duration      // upper bound of the time from the registration of a new topic to its first link; zero if the topic was there before
@@ -60,6 +61,15 @@ type TopicSummary struct {
 	HeldUp     time.Duration      // publishers waited, with OverflowBlock, in waits of 3 s and more; what their queues did not hold is not in Dropped
 	Dropped    map[string]uint64
 }
+
+// UnlinkedPublishers are publishers that the recorder could not connect to because it had no file descriptor left.
+type UnlinkedPublishers struct {
+	Count int
+	URIs  []string // of the first of them, at most MostUnlinkedNamed
+}
+
+// MostUnlinkedNamed is how many publishers UnlinkedPublishers names.
+const MostUnlinkedNamed = 3
 
 // FormerPublishers is the account of publishers that are gone, beyond the latest ones.
 type FormerPublishers struct {
@@ -129,6 +139,11 @@ func (s *Summary) LinksLost() int {
 // Refused returns how many publishers were refused because there was no memory for their headers.
 func (s *Summary) Refused() int { return sum(s.Topics, func(t *TopicSummary) int { return t.Refused }) }
 
+// Unlinked returns how many publishers there was no file descriptor for.
+func (s *Summary) Unlinked() int {
+	return sum(s.Topics, func(t *TopicSummary) int { return t.Unlinked.Count })
+}
+
 // Losses says in words what is not in the bag; empty if nothing is known to be
 // missing. A lost link is a loss: messages of its publisher are missing, and it is not known
 // how many.
@@ -145,6 +160,9 @@ func (s *Summary) Losses() string {
 	}
 	if n := s.Refused(); n > 0 {
 		parts = append(parts, fmt.Sprintf("publishers were refused (%d)", n))
+	}
+	if n := s.Unlinked(); n > 0 {
+		parts = append(parts, fmt.Sprintf("publishers were not connected to because no file descriptor was left (%d)", n))
 	}
 	if s.NoMaster {
 		parts = append(parts, "the master never answered")

@@ -4,11 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // TestAdmit: a publisher is refused when all headers together would take more than there is for them, or those of
@@ -60,6 +66,44 @@ func TestRefused(t *testing.T) {
 		if s := a.Summaries(time.Now())[0]; s.Refused != c.want {
 			t.Errorf("%d of %d publishers count as refused, want %d", s.Refused, c.publishers, c.want)
 		}
+	}
+}
+
+// TestRefuse: publishers that the node cannot connect to are counted, and the first ones are named. Those that Admit has
+// refused count already.
+func TestRefuse(t *testing.T) {
+	t.Parallel()
+	var a Accounts
+	of := a.AddTopic("/t", "/t", time.Time{})
+	before := a.Summaries(time.Now())[0].Unlinked
+	noFile := fmt.Errorf("dial: %w", syscall.EMFILE)
+	for i, err := range []error{noFile, noFile, &HeadersFullError{}, &tcpros.HeaderError{Reason: "2 bytes, limit 1"}, noFile, noFile, noFile} {
+		of.Publishers.Refuse(fmt.Sprint("http://p", i), fmt.Errorf("link: %w", err))
+	}
+	s := a.Summaries(time.Now())[0]
+	if d := cmp.Diff(control.UnlinkedPublishers{Count: 5, URIs: []string{"http://p0", "http://p1", "http://p4"}}, s.Unlinked); d != "" || s.Refused != 1 {
+		t.Errorf("%d refused; %s", s.Refused, d)
+	}
+	if n := a.Stats(time.Now())[0].Refused; n != 6 {
+		t.Errorf("%d shown, want 6", n)
+	}
+	of.Publishers.Refuse("http://p1", nil)
+	of.Publishers.Refuse("http://p6", nil)
+	if d := cmp.Diff(control.UnlinkedPublishers{Count: 3, URIs: []string{"http://p0", "http://p4"}}, a.Summaries(time.Now())[0].Unlinked); d != "" {
+		t.Error(d)
+	}
+	if before.Count != 0 || len(before.URIs) != 0 {
+		t.Errorf("an earlier summary has changed: %+v", before)
+	}
+	sum := control.Summary{Topics: []control.TopicSummary{s}}
+	if got, want := sum.Losses(), "publishers were refused (1), publishers were not connected to because no file descriptor was left (5)"; got != want {
+		t.Errorf("lost: %s, want %s", got, want)
+	}
+	ended := Topic{reportedDrops: new([control.DropCauses]loss.Reported)}
+	ended.merge(of)
+	ended.merge(of)
+	if u := ended.Publishers.unlinked; u.Count != 6 || len(u.URIs) != control.MostUnlinkedNamed {
+		t.Errorf("of topics that ended: %+v", u)
 	}
 }
 

@@ -77,4 +77,5 @@ func (t *Topic) merge(o *Topic) {
 	for uri := range o.Publishers.refused {
 		t.Publishers.refuse(uri)
 	}
+	t.Publishers.addUnlinked(o.Publishers.unlinked)
 }

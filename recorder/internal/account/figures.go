@@ -13,7 +13,7 @@ func (a *Accounts) Stats(now time.Time) []control.TopicStats {
 	all := make([]control.TopicStats, 0, len(a.Topics))
 	for _, t := range a.Topics {
 		s := control.TopicStats{
-			Topic: t.Name, Type: t.beginning.typ, Publishers: t.Linked, Refused: len(t.Publishers.refused),
+			Topic: t.Name, Type: t.beginning.typ, Publishers: t.Linked, Refused: len(t.Publishers.refused) + t.Publishers.unlinked.Count,
 			Messages: t.Messages, Bytes: t.Bytes, LeftOut: t.Sampler.LeftOut, Passed: t.Passed, Causes: t.causes(),
 			Missed: t.Publishers.Former.Missed, LinksLost: t.Publishers.Former.LinksLost, HeldUp: t.HeldUp(now), Last: t.Last, Latching: t.Came.latching,
 		}
@@ -40,7 +40,7 @@ func (a *Accounts) Summaries(now time.Time) []control.TopicSummary {
 			recorded = t.Written
 		}
 		s := control.TopicSummary{
-			Topic: t.Name, Type: b.typ, Former: t.Publishers.Former, Refused: len(t.Publishers.refused),
+			Topic: t.Name, Type: b.typ, Former: t.Publishers.Former, Refused: len(t.Publishers.refused), Unlinked: t.Publishers.unlinked,
 			Messages: recorded.Messages, Bytes: recorded.Bytes, Repeated: t.Repeated,
 			LeftOut: t.Sampler.LeftOut, Passed: t.Passed, Dropped: t.causes(),
 			Pickup: b.pickup, Waiting: b.waitsFor, HeldUp: t.HeldUp(now),

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // Publishers are the publishers of one topic. The latest ones have an account each; earlier ones are summed up.
@@ -15,6 +17,8 @@ type Publishers struct {
 	All     []*loss.Publisher        // in the order of their first connection
 	Former  control.FormerPublishers // sums over earlier publishers, which are gone
 	refused map[string]struct{}      // addresses of publishers that were refused; nil for none
+
+	unlinked control.UnlinkedPublishers // publishers that there was no file descriptor for
 }
 
 // find returns the account of a publisher by its name, or nil.
@@ -37,6 +41,28 @@ func (p *Publishers) refuse(uri string) {
 	if len(p.refused) < mostRefused {
 		p.refused[Clip(uri)] = struct{}{}
 	}
+}
+
+// Refuse counts a publisher that the node could not connect to for a reason of its own. Publishers that Admit has refused
+// count already. An err of nil takes back a publisher for which there is a descriptor after all.
+func (p *Publishers) Refuse(uri string, err error) {
+	switch {
+	case err == nil:
+		p.unlinked.Count--
+		p.unlinked.URIs = slices.DeleteFunc(slices.Clone(p.unlinked.URIs), func(other string) bool { return other == Clip(uri) })
+	case errors.As(err, new(*HeadersFullError)):
+	case errors.Is(err, tcpros.ErrHeader): // longer than headers are read
+		p.refuse(uri)
+	default:
+		p.addUnlinked(control.UnlinkedPublishers{Count: 1, URIs: []string{Clip(uri)}})
+	}
+}
+
+// addUnlinked counts publishers that there was no file descriptor for.
+func (p *Publishers) addUnlinked(more control.UnlinkedPublishers) {
+	p.unlinked.Count += more.Count
+	room := control.MostUnlinkedNamed - len(p.unlinked.URIs)
+	p.unlinked.URIs = append(p.unlinked.URIs[:len(p.unlinked.URIs):len(p.unlinked.URIs)], more.URIs[:min(room, len(more.URIs))]...) // others have the old slice
 }
 
 // addFormer adds sums of former publishers to f.

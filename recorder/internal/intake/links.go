@@ -57,6 +57,18 @@ func (d Links) OpenLink(t *account.Topic, info tcpros.LinkInfo) (*Link, error) {
 	return in.connect(t, c, info), nil
 }
 
+// Refuse counts a publisher that the node does not take: no file descriptor is left, or its connection header is too long.
+func (d Links) Refuse(t *account.Topic, uri string, err error) {
+	in := d.in
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.mode.Ended || errors.Is(err, ErrEnded) {
+		return
+	}
+	in.accounts.EnsureListed(t)
+	t.Publishers.Refuse(uri, err)
+}
+
 // IsLinked reports whether a link of t is open.
 func (d Links) IsLinked(t *account.Topic) bool {
 	d.in.mu.Lock()

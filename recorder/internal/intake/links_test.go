@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -70,6 +71,27 @@ func TestNoMemoryForAHeader(t *testing.T) {
 		if err := open("uint32 b\n"); errors.As(err, &full) != (limit >= 0) {
 			t.Errorf("limit %d: another header: %v", limit, err)
 		}
+	}
+}
+
+// TestRefuse: a publisher that the node could not connect to is counted with its topic, which is listed then. After the
+// end of the recording nothing is missing.
+func TestRefuse(t *testing.T) {
+	t.Parallel()
+	in := bareIntake(1<<20, 100)
+	topic := in.Links().NewTopic("/t")
+	in.Links().Refuse(topic, "http://a", fmt.Errorf("not taken: %w", ErrEnded))
+	if all := in.Accounts().Summary(time.Now()).Topics; len(all) != 0 {
+		t.Errorf("%+v", all)
+	}
+	in.Links().Refuse(topic, "http://a", syscall.EMFILE)
+	if s := in.Accounts().Summary(time.Now()); s.Unlinked() != 1 {
+		t.Errorf("%+v", s.Topics)
+	}
+	in.Close()
+	in.Links().Refuse(topic, "http://b", syscall.EMFILE)
+	if s := in.Accounts().Summary(time.Now()); s.Unlinked() != 1 {
+		t.Errorf("%d after the end", s.Unlinked())
 	}
 }
 

@@ -56,6 +56,7 @@ type Set struct {
 
 	subs  map[string]*subscription // by resolved name of the topic
 	known map[string]bool          // topics that discovery has found before and that were not left since; some were refused
+	bad   badNames                 // topics that discovery has found and that are not recorded
 	fresh []string                 // with CountTopics: names of new subscriptions that are not logged yet
 
 	links     intake.Links  // where frames go; set by Record
@@ -126,7 +127,31 @@ func (s *Set) consider(name string, priority int, since time.Time) {
 	s.known[name] = true
 	if err := s.Add(name, priority, since); err != nil {
 		s.Log.Warn("topic not recorded", zap.String("topic", name), zap.Error(err))
+		s.bad.add(name)
 	}
+}
+
+// NotRecorded describes the topics that discovery has found and that cannot be subscribed to; empty if there are none.
+func (s *Set) NotRecorded() string { return s.bad.String() }
+
+// badNames are topics whose names ROS does not allow. The first one is kept.
+type badNames struct {
+	count int
+	first string
+}
+
+func (b *badNames) add(name string) {
+	if b.count++; b.count == 1 {
+		b.first = account.Clip(name)
+	}
+}
+
+// String implements fmt.Stringer.
+func (b *badNames) String() string {
+	if b.count == 0 {
+		return ""
+	}
+	return fmt.Sprintf("topics that are not recorded because ROS does not allow their names: %d, such as %q", b.count, b.first)
 }
 
 // Add subscribes to a topic. name is as the user wrote it, and the bag has the same name, as in stock. A topic
@@ -189,6 +214,11 @@ func (s *Set) receive(resolved string, priority int, sub *subscription) error {
 				return nil, intake.ErrEnded
 			}
 			return s.openLink(resolved, sub, info)
+		},
+		Refused: func(uri string, err error) {
+			if <-s.ready; s.letIn {
+				s.links.Refuse(sub.topic, uri, err)
+			}
 		},
 	})
 	if err == nil {

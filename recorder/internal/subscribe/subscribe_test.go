@@ -109,6 +109,9 @@ func TestUpdate(t *testing.T) {
 	if all := logs.All(); len(all) != 1 || all[0].ContextMap()["topic"] != "/not a name" {
 		t.Errorf("logged: %v", all)
 	}
+	if got, want := s.NotRecorded(), `topics that are not recorded because ROS does not allow their names: 1, such as "/not a name"`; got != want {
+		t.Errorf("not recorded: %s, want %s", got, want)
+	}
 }
 
 // TestDeserted: of the topics that nobody publishes any more MostDeserted stay, and those that the user named.

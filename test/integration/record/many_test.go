@@ -1,10 +1,14 @@
 package record_test
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -12,6 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
+	"github.com/gorosbag/gorosbag/test/load"
 )
 
 // TestManyTopics: a recorder of all topics comes to a graph with thousands of them, most of
@@ -97,4 +102,76 @@ func TestManyTopics(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestManyPublishers: a topic may have any number of publishers. Those that the limit of open files leaves out are
+// counted and named, also while the recording runs, and the exit code is 3.
+func TestManyPublishers(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		publishers, files, linked int
+	}{
+		"more than 1024":  {1100, 0, 1100},
+		"few descriptors": {250, 256, 150},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			harness.LongCase(t, tt.publishers > 1000, "it starts a thousand publishers")
+			g := harness.NewGraph(t, "gomaster")
+			ctx, cancel := context.WithCancel(t.Context())
+			var wg sync.WaitGroup
+			defer wg.Wait()
+			defer cancel()
+			for i := range tt.publishers {
+				pub, err := load.Advertise(ctx, "127.0.0.1:"+g.Port, fmt.Sprint("/node", i), "/t")
+				if err != nil {
+					t.Fatal(err)
+				}
+				wg.Go(func() {
+					defer pub.Close()
+					_ = pub.Serve(ctx, 16, func(l *load.Link) error { // ends with ctx, also where no subscriber comes
+						_, err := l.Flood(1, nil)
+						<-ctx.Done()
+						return err
+					})
+				})
+			}
+			port := harness.FreePort(t)
+			rec := g.Command("gorecord", "/t", "-O", "out", "--http", "127.0.0.1:"+port)
+			if tt.files > 0 {
+				rec = g.Command("/usr/bin/prlimit", append([]string{fmt.Sprint("--nofile=", tt.files)}, rec.Args...)...)
+			}
+			p := g.Launch("gorecord", rec)
+			left := tt.publishers - tt.linked
+			var metrics string
+			g.Eventually("all publishers are linked or counted as left out", func() bool {
+				metrics = metricsOf(t, port)
+				return strings.Contains(metrics, fmt.Sprintf("gorecord_messages_total{topic=\"/t\"} %d\n", tt.linked)) &&
+					strings.Contains(metrics, fmt.Sprintf("gorecord_publishers_refused_total{topic=\"/t\"} %d\n", left))
+			}, func() string { return metrics })
+			p.Signal(syscall.SIGINT)
+			if left == 0 {
+				p.Ended(0, fmt.Sprintf("%d messages", tt.linked))
+				return
+			}
+			p.Ended(3, fmt.Sprintf("not connected to, no file descriptor was left (ulimit -n): /t (%d publishers: http://127.0.0.1:", left),
+				fmt.Sprintf("and %d more)", left-3), fmt.Sprintf("publishers were not connected to because no file descriptor was left (%d)", left))
+		})
+	}
+}
+
+// metricsOf returns the metrics of the program whose HTTP port is port; empty if it does not answer.
+func metricsOf(t *testing.T, port string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:"+port+"/metrics", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return ""
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	return string(body)
 }

@@ -55,7 +55,8 @@ func recordDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
 		tcpros.DiagnosticValue{Key: "disk free bytes", Value: knownOr(s.DiskFree, "unknown")},
 		tcpros.DiagnosticValue{Key: "seconds until the disk is full", Value: knownOr(int64(s.TimeLeft/time.Second), "unknown")},
 		tcpros.DiagnosticValue{Key: "dropped", Value: strconv.FormatUint(dropped, 10)},
-		tcpros.DiagnosticValue{Key: "missed", Value: strconv.FormatUint(missed, 10)})
+		tcpros.DiagnosticValue{Key: "missed", Value: strconv.FormatUint(missed, 10)},
+		tcpros.DiagnosticValue{Key: "publishers refused", Value: strconv.Itoa(s.Refused())})
 	if s.Snapshots.Mode != control.SnapshotOff {
 		d.Values = append(d.Values,
 			tcpros.DiagnosticValue{Key: "snapshots", Value: strconv.Itoa(s.Snapshots.Taken)},
@@ -68,6 +69,10 @@ func recordDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
 	if dropped+missed > 0 {
 		d.Level = tcpros.DiagnosticWarn
 		d.Message += lost(dropped, missed)
+	}
+	if n := s.Refused(); n > 0 {
+		d.Level = tcpros.DiagnosticWarn
+		d.Message += fmt.Sprintf("; %s refused for want of memory or file descriptors", wording.Plural(n, "publisher"))
 	}
 	if s.Unread != "" {
 		d.Level = tcpros.DiagnosticWarn

@@ -59,6 +59,8 @@ func TestHealth(t *testing.T) {
 		"one dropped":     {func(s *control.Stats) { s.Topics[0].Dropped = 1 }, 200, 503, "1 message was lost within the last minute"},
 		"missed":          {func(s *control.Stats) { s.Topics[0].Missed = 2 }, 200, 503, "2 messages were lost within the last minute"},
 		"links lost":      {func(s *control.Stats) { s.Topics[0].LinksLost = 3 }, 200, 503, "links to publishers were lost within the last minute (3)"},
+		"refused":         {func(s *control.Stats) { s.Topics[0].Refused = 4 }, 200, 503, "publishers were not connected to, for want of memory or file descriptors (4)"},
+		"unread":          {func(s *control.Stats) { s.Unread = "2 names of more than 1024 bytes" }, 200, 503, "replies of the master cannot be read in full: 2 names of more than 1024 bytes"},
 		"nearly full":     {func(s *control.Stats) { s.TimeLeft = 90 * time.Second }, 200, 503, "the disk will be full in 1m30s"},
 		"not nearly full": {func(s *control.Stats) { s.TimeLeft = face.LowTime }, 200, 200, ""},
 		"store away": {func(s *control.Stats) {
@@ -92,7 +94,7 @@ func TestHealthDetails(t *testing.T) {
 	ui, f := recordingTo(control.TopicStats{Topic: "/a", Publishers: 2}, control.TopicStats{Topic: "/b"})
 	f.change(func(s *control.Stats) { s.DiskFree = 5000 })
 	got := webtest.Serve(t, ui).Get("/healthz").Body
-	const want = `"details":{"state":"recording","topics":2,"publishers":2,"topics_without_publisher":1,"links_lost_last_minute":0,` +
+	const want = `"details":{"state":"recording","topics":2,"publishers":2,"topics_without_publisher":1,"publishers_refused":0,"links_lost_last_minute":0,` +
 		`"messages_lost_last_minute":0,"disk_free":5000,"time_left":null}`
 	if !strings.Contains(got, want) {
 		t.Errorf("%s\nhas no %s", got, want)

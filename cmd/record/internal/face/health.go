@@ -18,6 +18,7 @@ type recordDetails struct {
 	Topics     int      `json:"topics"`
 	Publishers int      `json:"publishers"` // publishers with a link
 	Unlinked   int      `json:"topics_without_publisher"`
+	Refused    int      `json:"publishers_refused"` // publishers that were not connected to for want of memory or descriptors
 	LinksLost  uint64   `json:"links_lost_last_minute"`
 	Lost       uint64   `json:"messages_lost_last_minute"`
 	DiskFree   *int64   `json:"disk_free"`
@@ -26,7 +27,7 @@ type recordDetails struct {
 }
 
 func (f *Face) health(now time.Time, stats *control.Stats, s *recordState) web.Health {
-	d := recordDetails{State: s.State, Topics: len(s.Topics), Lost: s.LostMinute, DiskFree: s.DiskFree, TimeLeft: s.TimeLeft, Uploads: s.Uploads}
+	d := recordDetails{State: s.State, Topics: len(s.Topics), Lost: s.LostMinute, Refused: stats.Refused(), DiskFree: s.DiskFree, TimeLeft: s.TimeLeft, Uploads: s.Uploads}
 	lost := uint64(0)
 	for i := range stats.Topics {
 		d.Publishers += stats.Topics[i].Publishers
@@ -39,6 +40,8 @@ func (f *Face) health(now time.Time, stats *control.Stats, s *recordState) web.H
 	h := web.Health{Details: d}
 	h.Require(d.Lost == 0, fmt.Sprintf("%s %s lost within the last minute", wording.Plural(d.Lost, "message"), wording.Were(d.Lost)))
 	h.Require(d.LinksLost == 0, fmt.Sprintf("links to publishers were lost within the last minute (%d)", d.LinksLost))
+	h.Require(stats.Unread == "", "replies of the master cannot be read in full: "+stats.Unread)
+	h.Require(d.Refused == 0, fmt.Sprintf("publishers were not connected to, for want of memory or file descriptors (%d)", d.Refused))
 	h.Require(stats.TimeLeft < 0 || stats.TimeLeft >= LowTime, fmt.Sprintf("the disk will be full in %v", stats.TimeLeft.Round(time.Second)))
 	h.Require(!stats.Ending, "the recording is ending")
 	if u := s.Uploads; u != nil { // an unreachable store is not a problem: robots leave their network

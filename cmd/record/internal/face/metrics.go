@@ -24,6 +24,7 @@ func describeRecording() *metrics.Set {
 	d.Add("gorecord_messages_passed_total", "Messages that came while paused or stopped.", "topic")
 	d.Add("gorecord_links_lost_total", "Connections to publishers that broke: neither side closed them.", "topic")
 	d.Add("gorecord_publishers", "Publishers with a link, by topic.", "topic")
+	d.Add("gorecord_publishers_refused_total", "Publishers that were not connected to, for want of memory or file descriptors.", "topic")
 	d.Add("gorecord_last_message_age_seconds", "Time since the last message; without any, since the beginning.", "topic")
 	d.Add("gorecord_recording", "1 while messages are recorded, 0 while paused or stopped.")
 	d.Add("gorecord_elapsed_seconds", "Time since the beginning.")
@@ -70,9 +71,9 @@ var triggerMetrics = []struct {
 
 // recordSums are the counts of the topics with one label.
 type recordSums struct {
-	messages, bytes, missed, leftOut, passed, links, publishers float64
-	causes                                                      map[string]float64
-	age                                                         time.Duration // since the last message
+	messages, bytes, missed, leftOut, passed, links, publishers, refused float64
+	causes                                                               map[string]float64
+	age                                                                  time.Duration // since the last message
 }
 
 func (s *recordSums) add(t *control.TopicStats, all *control.Stats) {
@@ -83,6 +84,7 @@ func (s *recordSums) add(t *control.TopicStats, all *control.Stats) {
 	s.passed += float64(t.Passed)
 	s.links += float64(t.LinksLost)
 	s.publishers += float64(t.Publishers)
+	s.refused += float64(t.Refused)
 	for cause, n := range t.Causes {
 		if s.causes == nil {
 			s.causes = map[string]float64{}
@@ -207,6 +209,7 @@ func collectTopics(ch chan<- prometheus.Metric, stats *control.Stats) {
 		d.Counter(ch, "gorecord_messages_passed_total", s.passed, topic)
 		d.Counter(ch, "gorecord_links_lost_total", s.links, topic)
 		d.Gauge(ch, "gorecord_publishers", s.publishers, topic)
+		d.Counter(ch, "gorecord_publishers_refused_total", s.refused, topic)
 		d.Gauge(ch, "gorecord_last_message_age_seconds", s.age.Seconds(), topic)
 		for cause, n := range s.causes {
 			d.Counter(ch, "gorecord_messages_dropped_total", n, topic, cause)

@@ -24,7 +24,7 @@ func Summary(s *control.Summary) string {
 		tab.Row(t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers)+t.Former.Count, lost(t), t.Missed(), topicCell(t))
 	}
 	return tab.Text() + fmt.Sprintf("%s%s%s%s%s%s%slost: %s\nmissed: %s\nbroken links: %s\n%s%s",
-		totals(s), files(s), snapshots(s), chunks(s), pickups(s), missing(s), stillWaiting(s), causes(s), missed(s), linksLost(s), refused(s)+unread(s)+heldUp(s), reconnected(s)+triggers(s))
+		totals(s), files(s), snapshots(s), chunks(s), pickups(s), missing(s), stillWaiting(s), causes(s), missed(s), linksLost(s), refused(s)+unlinked(s)+unread(s)+heldUp(s), reconnected(s)+triggers(s))
 }
 
 // unread returns the parts of the master's replies that could not be read.
@@ -125,7 +125,7 @@ func missing(s *control.Summary) string {
 
 func topicCell(t *control.TopicSummary) string {
 	switch {
-	case len(t.Publishers)+t.Former.Count+t.Refused == 0:
+	case len(t.Publishers)+t.Former.Count+t.Refused+t.Unlinked.Count == 0:
 		return termtext.Plain(t.Topic) + "  (" + noPublisher(t.Waiting) + ")"
 	case t.Type == "":
 		return termtext.Plain(t.Topic)
@@ -282,6 +282,29 @@ func refused(s *control.Summary) string {
 		return ""
 	}
 	return "refused, their connection headers hold too much memory: " + strings.Join(parts, ", ") + "\n"
+}
+
+// unlinked names the publishers that there was no file descriptor for, the first of each topic.
+func unlinked(s *control.Summary) string {
+	var parts []string
+	for i := range s.Topics {
+		t := &s.Topics[i]
+		if t.Unlinked.Count == 0 {
+			continue
+		}
+		var named []string
+		for _, uri := range t.Unlinked.URIs {
+			named = append(named, termtext.Plain(uri))
+		}
+		if more := t.Unlinked.Count - len(named); more > 0 {
+			named = append(named, fmt.Sprintf("and %d more", more))
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s: %s)", termtext.Plain(t.Topic), wording.Plural(t.Unlinked.Count, "publisher"), strings.Join(named, ", ")))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "not connected to, no file descriptor was left (ulimit -n): " + strings.Join(parts, ", ") + "\n"
 }
 
 // reconnected names the publishers that reconnected without a known loss, such as nodes that were

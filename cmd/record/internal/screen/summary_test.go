@@ -85,6 +85,8 @@ func TestRecordSummaryOfPeers(t *testing.T) {
 		{Topic: "/b", Type: "a/A", Refused: 3},
 		{Topic: "/c", Type: "a/A", Former: control.FormerPublishers{Count: 7, LinksLost: 5}},
 		{Topic: "/d"},
+		{Topic: "/h", Unlinked: control.UnlinkedPublishers{Count: 5, URIs: []string{"http://a:1/", "http://b:1/", "http://\n:1/"}}},
+		{Topic: "/i", Unlinked: control.UnlinkedPublishers{Count: 1, URIs: []string{"http://c:1/"}}},
 		{Topic: "/e", Waiting: control.WaitingMaster},
 		{Topic: "/f", Waiting: control.WaitingMaster},
 		{Topic: "/g", Waiting: control.WaitingPublisher},
@@ -92,6 +94,7 @@ func TestRecordSummaryOfPeers(t *testing.T) {
 	got := screen.Summary(&s)
 	for _, want := range []string{
 		"held up: /a (4.2s)\n", "refused, their connection headers hold too much memory: /b (3 publishers)\n",
+		"not connected to, no file descriptor was left (ulimit -n): /h (5 publishers: http://a:1/, http://b:1/, \"http://\\n:1/\", and 2 more), /i (1 publisher: http://c:1/)\n",
 		"broken links: former publishers on /c (5)\n", "7     0       0  /c : a/A",
 		"/d  (no publisher was seen)\n", "/e  (not registered with the master yet)\n", "/g  (a publisher is listed, but was not reached)\n",
 		"topics still waiting at the end: 2 to be registered with the master, 1 for publishers that are listed and were not reached\n",
@@ -100,7 +103,7 @@ func TestRecordSummaryOfPeers(t *testing.T) {
 			t.Errorf("want %q in\n%s", want, got)
 		}
 	}
-	if got := screen.Summary(&control.Summary{}); strings.Contains(got, "held up") || strings.Contains(got, "refused") || strings.Contains(got, "waiting") {
+	if got := screen.Summary(&control.Summary{}); strings.Contains(got, "held up") || strings.Contains(got, "refused") || strings.Contains(got, "descriptor") || strings.Contains(got, "waiting") {
 		t.Errorf("nothing happened, but:\n%s", got)
 	}
 }

@@ -161,18 +161,22 @@ func (v *View) status(s *control.Stats) (parts, extra []termtext.Part) {
 	return parts, extra
 }
 
-// losses returns the numbers of messages that arrived and are lost, and of messages that never arrived.
+// losses returns the numbers of messages that arrived and are lost, of messages that never arrived, and of publishers
+// that were not connected to.
 func (v *View) losses(s *control.Stats) termtext.Part {
-	dropped, missed := s.Dropped(), s.Missed()
-	switch {
-	case dropped+missed == 0:
-		return termtext.Normal.Part("nothing lost")
-	case missed == 0:
-		return termtext.Problem(termtext.Count(dropped) + " lost")
-	case dropped == 0:
-		return termtext.Problem(termtext.Count(missed) + " missed")
+	var parts []string
+	for _, count := range []struct {
+		n    uint64
+		what string
+	}{{s.Dropped(), " lost"}, {s.Missed(), " missed"}, {uint64(s.Refused()), " publishers refused"}} {
+		if count.n > 0 {
+			parts = append(parts, termtext.Count(count.n)+count.what)
+		}
 	}
-	return termtext.Problem(termtext.Count(dropped) + " lost, " + termtext.Count(missed) + " missed")
+	if len(parts) == 0 {
+		return termtext.Normal.Part("nothing lost")
+	}
+	return termtext.Problem(strings.Join(parts, ", "))
 }
 
 // nearlyFull is the share of the buffer from which on drops are near.
