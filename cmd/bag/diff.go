@@ -40,7 +40,8 @@ func (diffFlags) Help() string {
 and the other fields of connection headers except the callerid, then every message of
 every publisher, byte by byte and in order. Publishers are those of the same callerid. If
 the bags name them differently, as in a recording of playback, the topic is compared as
-one stream, which is said.
+one stream, which is said. Where one bag is a copy of a part of the other, messages with
+the same time belong together; latched messages that a cut repeats have no time to compare.
 
   gobag diff run1.bag copy.bag                          is it the same?
   gobag diff --times 0 run1.bag compressed.bag          also in all times

@@ -239,10 +239,10 @@ func (s *Scanner) summary(op mcap.Op, n, start int64) error {
 		}
 		s.good = s.s.Off
 		stated, err := mcap.ParseStatistics(b)
-		if err != nil || s.lost {
-			return nil
+		if err == nil && !s.lost {
+			return s.found.Compare(stated, &s.file.Channels, start)
 		}
-		return s.found.Compare(stated, &s.file.Channels, start)
+		return nil
 	}
 	return s.done(s.s.Skip(n, start, op.Bag()))
 }

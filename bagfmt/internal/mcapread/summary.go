@@ -208,7 +208,7 @@ func (x *summary) chunk(b []byte, at int64) error {
 		}
 		if count := (next - p.at - mcap.IndexHeadBytes) / mcap.IndexEntryBytes; count > 0 {
 			x.counts = append(x.counts, idCount{rosbag.ConnID(p.channel), uint32(count)})
-			x.found.Add(p.channel, uint64(count))
+			x.found.Add(p.channel, count)
 			entry.n++
 		}
 	}

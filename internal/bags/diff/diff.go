@@ -72,6 +72,7 @@ func (c *comparison) compare() (*report.Report, error) {
 	c.seed, c.reported = maphash.MakeSeed(), make(map[string]struct{})
 	c.complete = c.intact(A) && c.intact(B)
 	c.findTopics()
+	c.byTime = !c.o.ByHeader && c.copies()
 	var all []*stream
 	for _, t := range c.topics {
 		all = append(all, t.streams...)
@@ -97,6 +98,7 @@ type comparison struct {
 	limit  int // the most messages to keep
 	passes int // so far
 
+	byTime   bool                // one bag is a copy of a part of the other, see copies
 	complete bool                // all of both bags could be read so far
 	reported map[string]struct{} // damage that Damaged was called for: further passes find the same
 }

@@ -1,10 +1,12 @@
 package diff
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/bags/diff/align"
 	"github.com/gorosbag/gorosbag/internal/bags/diff/report"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // tally compares the messages of a stream and holds the result.
@@ -14,6 +16,10 @@ type tally struct {
 	first [2]uint64       // the numbers of the first messages in lists, from 0
 	last  [2]align.Digest // of the messages before those
 	apart bool            // the first messages in lists differ
+
+	// repeated has the numbers of messages, from 0, that a cut of a recording repeats at its start with the time of
+	// the cut: that they have another time is no difference.
+	repeated [2][]uint64
 
 	counts   report.Counts // of them OtherTimes are pairs whose times differ by more than limit
 	limit    time.Duration
@@ -25,8 +31,8 @@ type tally struct {
 	timed   []detail // pairs of equal or changed messages with another time
 }
 
-func newTally(o Options, byHeader bool) *tally {
-	t := &tally{rule: align.Rule{ByStamp: byHeader, Tolerance: int64(o.Tolerance)}, room: o.Details}
+func newTally(o Options, byHeader, byTime bool) *tally {
+	t := &tally{rule: align.Rule{ByTime: byTime, ByStamp: byHeader, Tolerance: int64(o.Tolerance)}, room: o.Details}
 	if o.Times != nil {
 		t.limit = *o.Times
 	}
@@ -38,7 +44,7 @@ func newTally(o Options, byHeader bool) *tally {
 func (t *tally) add(s Side, m align.Item, stamp int64) {
 	q, o := &t.lists[s], &t.lists[s.other()]
 	if !t.apart && len(o.Items) > 0 {
-		if x := [2]align.Item{m, m}; o.Items[0].Sum == m.Sum {
+		if x := [2]align.Item{m, m}; o.Items[0].Sum == m.Sum && (!t.rule.ByTime || o.Items[0].Time == m.Time) {
 			x[s.other()] = o.Items[0]
 			t.timesOf(t.first, x)
 			t.counts.Equal++
@@ -54,11 +60,19 @@ func (t *tally) add(s Side, m align.Item, stamp int64) {
 	}
 }
 
+// repeats notes that the next message of a bag is one that the bag repeats.
+func (t *tally) repeats(s Side) {
+	t.repeated[s] = append(t.repeated[s], t.first[s]+uint64(t.kept(s)))
+}
+
 // kept returns how many messages of a bag are in the lists.
 func (t *tally) kept(s Side) int { return len(t.lists[s].Items) }
 
 // timesOf compares the times of two messages that are paired.
 func (t *tally) timesOf(numbers [2]uint64, items [2]align.Item) {
+	if slices.Contains(t.repeated[A], numbers[A]) || slices.Contains(t.repeated[B], numbers[B]) {
+		return
+	}
 	by := items[B].Time.Sub(items[A].Time)
 	t.times.add(by, numbers[A], items[A].Time)
 	if by.Abs() <= t.limit {
@@ -86,6 +100,10 @@ const sureRun = 64
 // list has, or half of the list if that is more.
 func (t *tally) settleSome() {
 	lens := [2]int{t.kept(A), t.kept(B)}
+	if to, ok := t.halfTime(); ok {
+		t.settleFirst(to)
+		return
+	}
 	n := min(lens[A], lens[B])
 	to := [2]int{max(n, (lens[A]+1)/2), max(n, (lens[B]+1)/2)}
 	for _, same := range align.Compare(&t.lists[A], &t.lists[B], t.rule).Same {
@@ -94,6 +112,23 @@ func (t *tally) settleSome() {
 		}
 	}
 	t.settleFirst(to)
+}
+
+// halfTime returns, if messages are paired by time, how many of each list are before the message in the middle of the
+// longer list. ok is false if none are.
+func (t *tally) halfTime() (n [2]int, ok bool) {
+	longer := t.lists[A].Items
+	if t.kept(B) > t.kept(A) {
+		longer = t.lists[B].Items
+	}
+	if !t.rule.ByTime || len(longer) == 0 {
+		return n, false
+	}
+	at := longer[len(longer)/2].Time
+	for s := range n {
+		n[s], _ = slices.BinarySearchFunc(t.lists[s].Items, at, func(m align.Item, at rosbag.Time) int { return m.Time.Compare(at) })
+	}
+	return n, n[A]+n[B] > 0
 }
 
 // settleFirst compares the first n messages of each list, and removes them.

@@ -31,15 +31,20 @@ type Result struct {
 
 // Compare compares two lists. It finds as few differences as possible, except where it compares by number.
 func Compare(a, b *List, rule Rule) Result {
-	r := align(a.Items, b.Items)
+	r := rule.align(a.Items, b.Items)
 	r.Different = rule.findMoves(rule.between(r.Same, a, b), r.common, a, b)
 	return r
 }
 
-// align finds all of a result but Different: the common start of two lists, their common end, and what alignMiddle
-// finds. Messages between the runs differ.
-func align(a, b []Item) Result {
+// align finds all of a result but Different: by time what alignByTime finds, otherwise the common start of two lists,
+// their common end, and what alignMiddle finds. Messages between the runs differ.
+func (rule Rule) align(a, b []Item) Result {
 	r := Result{ByNumber: None, common: [2][]bool{make([]bool, len(a)), make([]bool, len(b))}}
+	if rule.ByTime {
+		r.alignByTime(a, b)
+		r.agreeEarly(a, b, true)
+		return r
+	}
 	start := 0
 	for start < len(a) && start < len(b) && a[start].Sum == b[start].Sum {
 		start++
@@ -51,7 +56,7 @@ func align(a, b []Item) Result {
 	r.add(Run{0, 0, start})
 	r.alignMiddle(a[start:endA], b[start:endB], start)
 	r.add(Run{endA, endB, len(a) - endA})
-	r.agreeEarly(a, b)
+	r.agreeEarly(a, b, false)
 	return r
 }
 
@@ -102,13 +107,14 @@ func picked(list []Item, at []int32) []Digest {
 }
 
 // agreeEarly moves runs to the front where the messages allow it. If one list has three equal messages in
-// a row where the other has one, the first of them agrees then, and the last two are missing in the other.
-func (r *Result) agreeEarly(a, b []Item) {
+// a row where the other has one, the first of them agrees then, and the last two are missing in the other. By time,
+// messages that have the same time stay paired.
+func (r *Result) agreeEarly(a, b []Item, byTime bool) {
 	runs := r.Same
 	r.Same = nil
 	i, j := 0, 0 // after the run before
 	for _, run := range runs {
-		for run.N > 0 && (i == run.A) != (j == run.B) && a[i].Sum == b[j].Sum {
+		for run.N > 0 && (i == run.A) != (j == run.B) && a[i].Sum == b[j].Sum && (!byTime || a[run.A].Time != b[run.B].Time) {
 			r.common[0][run.A], r.common[1][run.B] = r.common[0][i], r.common[1][j]
 			r.add(Run{i, j, 1})
 			i, j, run = i+1, j+1, Run{run.A + 1, run.B + 1, run.N - 1}

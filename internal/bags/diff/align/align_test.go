@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 var seed = flag.Uint64("seed", 1, "of the random tests")
@@ -32,7 +34,7 @@ func listOf(values []int) *List {
 func compareLists(t *testing.T, a, b []int, p Rule) (o outcome) {
 	t.Helper()
 	x, y := listOf(a), listOf(b)
-	got := align(x.Items, y.Items)
+	got := p.align(x.Items, y.Items)
 	o.byNumber = got.ByNumber != None
 	var seen [2][]int
 	for _, r := range got.Same {
@@ -236,7 +238,7 @@ func TestAlignByStamp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			x, y := listOf(tc.a), listOf(tc.b)
-			got := align(x.Items, y.Items)
+			got := Rule{}.align(x.Items, y.Items)
 			pairs, only := 0, 0
 			for _, r := range got.Same {
 				pairs += r.N
@@ -386,15 +388,16 @@ func TestMoves(t *testing.T) {
 func FuzzCompare(f *testing.F) {
 	f.Add([]byte("abcdef"), []byte("abdcef"), false, int64(0))
 	f.Add([]byte("aAbBcC"), []byte("cCbBaA"), true, int64(1))
+	f.Add([]byte("aabbaabbccaabb"), []byte("abababcacbabaa"), false, int64(-1))
 	f.Fuzz(func(t *testing.T, a, b []byte, byStamp bool, tolerance int64) {
 		var lists [2]List
 		for s, values := range [][]byte{a, b} {
 			for i, v := range values {
-				lists[s].Items = append(lists[s].Items, Item{Sum: Digest(v)})
+				lists[s].Items = append(lists[s].Items, Item{Sum: Digest(v), Time: rosbag.Time{Sec: uint32(i) * uint32(1+s) / 2}})
 				lists[s].Stamps = append(lists[s].Stamps, int64(v)+int64(i)/8)
 			}
 		}
-		r := Compare(&lists[0], &lists[1], Rule{ByStamp: byStamp, Tolerance: max(tolerance, 0)})
+		r := Compare(&lists[0], &lists[1], Rule{ByTime: tolerance < 0 && !byStamp, ByStamp: byStamp, Tolerance: max(tolerance, 0)})
 		seen := [2][]int{make([]int, len(a)), make([]int, len(b))}
 		for _, same := range r.Same {
 			for k := range same.N {

@@ -9,9 +9,12 @@ import (
 // None stands for the index of a message that has no counterpart.
 const None = -1
 
-// Rule says how messages that differ are paired: the first with the first after each run and so on or, by
-// stamp, those whose header stamps differ by at most Tolerance.
+// Rule says how messages are paired. ByTime pairs equal messages with the same time before it looks for equal payloads:
+// one of the lists is a copy of a part of the other, and payloads that repeat themselves say little. Messages that
+// differ are paired the first with the first after each run and so on or, by stamp, those whose header stamps differ by
+// at most Tolerance.
 type Rule struct {
+	ByTime    bool // not with ByStamp; both lists are in the order of time
 	ByStamp   bool
 	Tolerance int64 // nanoseconds
 }
