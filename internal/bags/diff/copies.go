@@ -1,6 +1,9 @@
 package diff
 
 import (
+	"context"
+	"errors"
+
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -15,13 +18,13 @@ type moment struct {
 
 // copies reports whether one bag is a copy of the other, or of a part of it: whether at least half of the messages at the
 // beginning of the time that both have in common come at exactly the same times. Then messages are paired by their times
-// first. What cannot be read here the passes report.
-func (c *comparison) copies() bool {
-	from, to := c.bags[A].Info().Start, c.bags[A].Info().End
-	if start := c.bags[B].Info().Start; from.Before(start) {
+// first. It looks at what keep selects, and leaves it to the passes to report what cannot be read.
+func copies(ctx context.Context, bags [2]rosbag.Source, keep func(*rosbag.Connection) bool) bool {
+	from, to := bags[0].Info().Start, bags[0].Info().End
+	if start := bags[1].Info().Start; from.Before(start) {
 		from = start
 	}
-	if end := c.bags[B].Info().End; end.Before(to) {
+	if end := bags[1].Info().End; end.Before(to) {
 		to = end
 	}
 	if to.Before(from) {
@@ -29,7 +32,7 @@ func (c *comparison) copies() bool {
 	}
 	var lists [2][]moment
 	for s := range lists {
-		lists[s] = c.moments(Side(s), from)
+		lists[s] = moments(bags[s], rosbag.Query{Start: from, Reuse: true, Cancel: ctx.Done(), Keep: keep})
 		if n := len(lists[s]); n == probed && lists[s][n-1].time.Before(to) { // the other one is not compared beyond
 			to = lists[s][n-1].time
 		}
@@ -42,30 +45,23 @@ func (c *comparison) copies() bool {
 			if to.Before(m.time) {
 				break
 			}
-			counts[s]++
-			if Side(s) == A {
+			if counts[s]++; s == 0 {
 				there[m] = true
 			} else if there[m] {
 				same++
 			}
 		}
 	}
-	return same > 0 && 2*same >= min(counts[A], counts[B])
+	return same > 0 && 2*same >= min(counts[0], counts[1])
 }
 
-// moments returns the times of the first messages of a bag from a time on, on topics that both bags have.
-func (c *comparison) moments(s Side, from rosbag.Time) (list []moment) {
-	both := make(map[*rosbag.Connection]bool)
-	for _, t := range c.topics {
-		for _, conn := range t.conns[s] {
-			both[conn] = len(t.streams) > 0
-		}
-	}
-	for m, err := range rosbag.Messages(c.bags[s], rosbag.Query{Start: from, Reuse: true, Cancel: c.ctx.Done(), Keep: func(conn *rosbag.Connection) bool { return both[conn] }}) {
-		if err != nil {
-			if c.ctx.Err() != nil {
-				break
-			}
+// moments returns the times of the first messages of a query.
+func moments(bag rosbag.Source, q rosbag.Query) (list []moment) {
+	for m, err := range rosbag.Messages(bag, q) {
+		switch {
+		case errors.Is(err, rosbag.ErrCanceled):
+			return list
+		case err != nil:
 			continue
 		}
 		if list = append(list, moment{m.Conn.Topic, m.Time}); len(list) == probed {

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
+	"slices"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/bags/diff/report"
@@ -72,7 +73,13 @@ func (c *comparison) compare() (*report.Report, error) {
 	c.seed, c.reported = maphash.MakeSeed(), make(map[string]struct{})
 	c.complete = c.intact(A) && c.intact(B)
 	c.findTopics()
-	c.byTime = !c.o.ByHeader && c.copies()
+	inBoth := make(map[*rosbag.Connection]bool)
+	for _, t := range c.topics {
+		for _, conn := range slices.Concat(t.conns[:]...) {
+			inBoth[conn] = len(t.streams) > 0
+		}
+	}
+	c.byTime = !c.o.ByHeader && copies(c.ctx, c.bags, func(conn *rosbag.Connection) bool { return inBoth[conn] })
 	var all []*stream
 	for _, t := range c.topics {
 		all = append(all, t.streams...)
