@@ -131,17 +131,11 @@ func (d *differ) structs(a, b Value) bool {
 // fields returns the fields of a message; with an error, the fields before the bad one.
 func (v Value) fields() ([]Value, error) {
 	all := make([]Value, 0, len(v.wire.msg.fields))
-	c := cursor{p: v.p, off: v.off}
-	for _, f := range v.wire.msg.fields {
-		at := c
-		x, err := at.value(f.wire, v.root)
-		if err == nil {
-			err = c.skip(f.wire)
-		}
+	for m, err := range v.Members() {
 		if err != nil {
-			return all, v.root.blame(under(err, f.name))
+			return all, err
 		}
-		all = append(all, x)
+		all = append(all, m.Value)
 	}
 	return all, nil
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -193,5 +195,39 @@ func TestNumbers(t *testing.T) {
 		if err != nil || v.Int() != want.i || v.Float() != want.f || v.Uint() != uint64(want.i) {
 			t.Errorf("%s: %d, %v, error %v", path, v.Int(), v.Float(), err)
 		}
+	}
+}
+
+// TestMembers iterates over the fields of a message: to the first one that is cut off.
+func TestMembers(t *testing.T) {
+	t.Parallel()
+	typ, err := rosmsg.Parse("test/T", "string s\nint32 n\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload := []byte{2, 0, 0, 0, 'h', 'i', 7, 0, 0, 0}
+	var got []string
+	for m, err := range typ.Message(payload).Members() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, m.Name+" "+m.Value.Text()+strconv.FormatInt(m.Value.Int(), 10))
+	}
+	if want := []string{"s hi0", "n 7"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	n := 0
+	for _, err = range typ.Message(payload[:8:8]).Members() {
+		n++
+	}
+	if n != 2 || !errors.Is(err, rosmsg.ErrCorrupt) {
+		t.Errorf("%d fields of a short payload, %v", n, err)
+	}
+	s, err := typ.Lookup(payload, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m := range s.Members() {
+		t.Errorf("a string has the field %s", m.Name)
 	}
 }

@@ -160,6 +160,36 @@ func (v Value) Elements() iter.Seq2[Value, error] {
 	}
 }
 
+// Member is a field of a message with its value.
+type Member struct {
+	Name  string
+	Value Value
+}
+
+// Members iterates over the fields of a message, in their order; over nothing for other kinds. It ends with the first
+// error.
+func (v Value) Members() iter.Seq2[Member, error] {
+	return func(yield func(Member, error) bool) {
+		if v.Kind() != Struct {
+			return
+		}
+		c := cursor{p: v.p, off: v.off}
+		for _, f := range v.wire.msg.fields {
+			at := c
+			x, err := at.value(f.wire, v.root)
+			if err == nil {
+				err = c.skip(f.wire)
+			}
+			if err != nil {
+				err = v.root.blame(under(err, f.name))
+			}
+			if !yield(Member{f.name, x}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // Index returns an element of an array; a negative index counts from its end. Elements
 // that vary in size are counted from the start: [Value.Elements] is faster for all.
 func (v Value) Index(i int) (Value, error) {
