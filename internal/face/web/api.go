@@ -142,3 +142,25 @@ func (p deadlineWriter) Write(b []byte) (int, error) {
 	p.rc.SetWriteDeadline(time.Now().Add(downloadWriteTimeout)) //nolint:errcheck,gosec // the server's connections have deadlines
 	return p.ResponseWriter.Write(b)
 }
+
+// Stream is an answer that may take long, or comes in parts, for as long as the client reads it.
+type Stream struct {
+	deadlineWriter
+	Begun bool // something was written
+}
+
+// NewStream begins such an answer.
+func NewStream(w http.ResponseWriter) *Stream {
+	rc := http.NewResponseController(w)
+	rc.SetReadDeadline(time.Time{}) //nolint:errcheck,gosec // the server's connections have deadlines
+	return &Stream{deadlineWriter: deadlineWriter{w, rc}}
+}
+
+// Write implements io.Writer.
+func (s *Stream) Write(b []byte) (int, error) {
+	s.Begun = true
+	return s.deadlineWriter.Write(b)
+}
+
+// Flush sends what was written. Its error says that the client has gone.
+func (s *Stream) Flush() error { return s.rc.Flush() }

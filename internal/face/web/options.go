@@ -23,8 +23,8 @@ type Options struct {
 
 	Node     string // our name on the graph
 	Version  string
-	MasterUp func() bool               // whether the master answers
-	Unread   func() (now, ever string) // the parts of the master's replies that cannot be read, see tcpros.Node.Unread
+	MasterUp func() bool               // whether the master answers; nil for a program without a master
+	Unread   func() (now, ever string) // the parts of the master's replies that cannot be read, see tcpros.Node.Unread; nil without a master
 	Log      *zap.Logger
 }
 

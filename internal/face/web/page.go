@@ -36,17 +36,8 @@ var contentTypes = map[string]string{
 // pages serves the page of the program and its assets. Each file is registered with its own
 // path, so that request paths are never used as file paths.
 func (s *Server) pages() {
-	for _, files := range []fs.FS{shared, s.backend.Pages()} {
-		entries, err := fs.ReadDir(files, ".")
-		if err != nil {
-			panic("web: " + err.Error()) // they are in the program
-		}
-		for _, e := range entries {
-			if path.Ext(e.Name()) != ".html" {
-				s.mux.HandleFunc("GET /static/"+e.Name(), asset(mustRead(files, e.Name()), path.Ext(e.Name()))) // also for the login
-			}
-		}
-	}
+	s.Assets(shared)
+	s.Assets(s.backend.Pages())
 	content := template.Must(frame("page.html").New("content").Parse(string(mustRead(s.backend.Pages(), s.backend.Program()+".html"))))
 	page := asset(s.render(content, false), ".html")
 	s.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
@@ -64,6 +55,19 @@ func (s *Server) pages() {
 		s.loginPage(w, http.StatusOK)
 	})
 	s.mux.HandleFunc("POST /login", s.login)
+}
+
+// Assets serves files that pages load, also to clients that are not authorized: the login needs some.
+func (s *Server) Assets(files fs.FS) {
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil {
+		panic("web: " + err.Error()) // they are in the program
+	}
+	for _, e := range entries {
+		if path.Ext(e.Name()) != ".html" {
+			s.mux.HandleFunc("GET /static/"+e.Name(), asset(mustRead(files, e.Name()), path.Ext(e.Name())))
+		}
+	}
 }
 
 // frame returns the template of a page: what all pages have in common, with the parts that the file body defines.

@@ -63,6 +63,9 @@ func Serve(ctx context.Context, o Options, f Backend) (*Server, error) {
 	if err := o.check(ctx); err != nil {
 		return nil, err
 	}
+	if o.MasterUp == nil { // nothing is wrong with a master that nobody needs
+		o.MasterUp, o.Unread = func() bool { return true }, func() (now, ever string) { return "", "" }
+	}
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", o.Listen)
 	if err != nil {
