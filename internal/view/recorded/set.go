@@ -1,0 +1,348 @@
+// Package recorded shows open recordings as one time line: their topics, where these are dense or silent, and the
+// messages at a place.
+//
+// A Set owns no file: its caller opens and closes the recordings. It reads what is asked for and keeps only what it
+// found out about topics, in proportion to their number. It may be used by many goroutines at once.
+package recorded
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/view/timeline"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// Set is recordings that are one time line.
+type Set struct {
+	Files      []*bags.Recording
+	Topics     []Topic // by name
+	Start, End rosbag.Time
+	Elapsed    bool   // times count from the start of a recording
+	Count      uint64 // of all messages
+
+	rows map[*rosbag.Connection]int // number of the topic
+}
+
+// Topic is what is known of a topic without its messages.
+type Topic struct {
+	Name, Type  string
+	Connections []*rosbag.Connection
+	Messages    uint64
+	Latched     bool        // a publisher is latching
+	First, Last rosbag.Time // of the first chunk that has messages, and of the last one: about those of the messages
+	Period      time.Duration
+	Gaps        []timeline.Gap // by time: the longest ones
+	More        int            // gaps that are not in Gaps
+}
+
+// New returns the Set of recordings that have an index: those of files, not of pipes.
+func New(files []*bags.Recording) *Set {
+	s := &Set{Files: files, rows: make(map[*rosbag.Connection]int)}
+	byName := make(map[string]*Topic)
+	for _, f := range files {
+		info := f.Source.Info()
+		if info.Messages > 0 {
+			if s.Count == 0 || info.Start.Before(s.Start) {
+				s.Start = info.Start
+			}
+			if s.End.Before(info.End) {
+				s.End = info.End
+			}
+		}
+		s.Count += info.Messages
+		s.Elapsed = s.Elapsed || info.Elapsed
+		for _, c := range f.Source.Connections() {
+			t := byName[c.Topic]
+			if t == nil {
+				t = &Topic{Name: c.Topic, Type: c.Header.Type()}
+				byName[c.Topic] = t
+			}
+			t.Connections = append(t.Connections, c)
+			t.Latched = t.Latched || c.Header.Latching()
+		}
+	}
+	for _, t := range byName {
+		s.Topics = append(s.Topics, *t)
+	}
+	slices.SortFunc(s.Topics, func(a, b Topic) int { return strings.Compare(a.Name, b.Name) })
+	for i := range s.Topics {
+		for _, c := range s.Topics[i].Connections {
+			s.rows[c] = i
+		}
+	}
+	s.measure()
+	return s
+}
+
+// Row returns the number of a topic.
+func (s *Set) Row(topic string) (int, bool) {
+	return slices.BinarySearchFunc(s.Topics, topic, func(t Topic, name string) int { return strings.Compare(t.Name, name) })
+}
+
+// place is a span of a file.
+type place struct {
+	file, number int
+	*rosbag.Span
+}
+
+// spans yields all spans, in the order of the files.
+func (s *Set) spans(yield func(place) bool) {
+	for i, f := range s.Files {
+		for n := range f.Source.NumSpans() {
+			if !yield(place{i, n, f.Source.Span(n)}) {
+				return
+			}
+		}
+	}
+}
+
+// inOrder yields all spans by their start.
+func (s *Set) inOrder(yield func(place) bool) {
+	type key struct {
+		start        rosbag.Time
+		file, number int32
+	}
+	sorted, last := true, rosbag.Time{}
+	for p := range s.spans {
+		sorted = sorted && !p.Start.Before(last)
+		last = p.Start
+	}
+	if sorted {
+		s.spans(yield)
+		return
+	}
+	var keys []key
+	for p := range s.spans {
+		keys = append(keys, key{p.Start, int32(p.file), int32(p.number)}) //nolint:gosec // fewer than 2^31 chunks fit a file
+	}
+	slices.SortStableFunc(keys, func(a, b key) int { return a.start.Compare(b.start) })
+	for _, k := range keys {
+		if !yield(place{int(k.file), int(k.number), s.Files[k.file].Source.Span(int(k.number))}) {
+			return
+		}
+	}
+}
+
+// fewMessages is how many messages of a topic say nothing about a rate.
+const fewMessages = 5
+
+// measure finds what the spans say of each topic.
+func (s *Set) measure() {
+	for p := range s.spans {
+		for _, c := range p.Counts {
+			t := &s.Topics[s.rows[c.Conn]]
+			if c.Count == 0 {
+				continue
+			}
+			if t.Messages == 0 || p.Start.Before(t.First) {
+				t.First = p.Start
+			}
+			if t.Last.Before(p.End) {
+				t.Last = p.End
+			}
+			t.Messages += uint64(c.Count)
+		}
+	}
+	s.findGaps()
+	again := false
+	for i := range s.Topics { // a mean period is too long where there are gaps
+		t := &s.Topics[i]
+		if period := t.meanPeriod(); period < t.Period*9/10 {
+			again = true
+		}
+	}
+	if again {
+		s.findGaps()
+	}
+}
+
+// meanPeriod returns the mean time between messages outside of the gaps that are known; 0 if that means nothing.
+func (t *Topic) meanPeriod() time.Duration {
+	if t.Latched || t.Messages < fewMessages {
+		return 0
+	}
+	active, n := t.Last.Sub(t.First), t.Messages-1
+	for _, g := range t.Gaps {
+		if !g.From.Before(t.First) && !t.Last.Before(g.To) {
+			active -= g.Len()
+		}
+	}
+	return max(active, 0) / time.Duration(n) //nolint:gosec // a count of messages
+}
+
+func (s *Set) findGaps() {
+	all := make([]*timeline.Silence, len(s.Topics))
+	for i := range s.Topics {
+		t := &s.Topics[i]
+		t.Period = t.meanPeriod()
+		all[i] = timeline.NewSilence(t.Period)
+		all[i].From(s.Start)
+	}
+	for p := range s.inOrder {
+		for _, c := range p.Counts {
+			if c.Count > 0 {
+				all[s.rows[c.Conn]].See(p.Start, p.End)
+			}
+		}
+	}
+	for i, silence := range all {
+		if s.Topics[i].Messages > 0 {
+			silence.See(s.End, s.End)
+		}
+		s.Topics[i].Gaps, s.Topics[i].More = silence.Gaps, silence.More
+	}
+}
+
+// MaxExact is the most chunks in view whose index is read for exact times.
+const MaxExact = 200
+
+// Density returns how dense the topics are that keep wants, by their numbers, on an axis: from the counts of chunks or,
+// if exact is set and there are at most MaxExact chunks in view, from the times of messages, with the gaps between them.
+// inView counts the chunks. An index that cannot be read counts as the chunk infos say.
+func (s *Set) Density(ctx context.Context, axis timeline.Axis, keep func(row int) bool, exact bool) (d *timeline.Density, gaps map[int][]timeline.Gap, inView int) {
+	d = timeline.NewDensity(axis, len(s.Topics))
+	var view []place
+	for p := range s.spans {
+		if !axis.Meets(p.Start, p.End) || !slices.ContainsFunc(p.Counts, func(c rosbag.ConnCount) bool { return keep(s.rows[c.Conn]) }) {
+			continue
+		}
+		if inView++; inView <= MaxExact {
+			view = append(view, p)
+		}
+		if !exact {
+			s.spread(d, p, keep)
+		}
+	}
+	if !exact {
+		return d, nil, inView
+	}
+	if inView > MaxExact {
+		d, _, _ = s.Density(ctx, axis, keep, false)
+		return d, nil, inView
+	}
+	slices.SortStableFunc(view, func(a, b place) int { return a.Start.Compare(b.Start) })
+	s.prefetch(view)
+	silences := make(map[int]*timeline.Silence)
+	for _, p := range view {
+		if ctx.Err() != nil {
+			break
+		}
+		entries, err := s.Files[p.file].Source.Index(p.number, func(c *rosbag.Connection) bool { return keep(s.rows[c]) })
+		if err != nil && len(entries) == 0 {
+			s.spread(d, p, keep)
+			continue
+		}
+		for _, e := range entries {
+			row := s.rows[e.Conn]
+			d.Add(row, e.Time)
+			if silences[row] == nil {
+				silences[row] = timeline.NewSilence(s.Topics[row].Period)
+			}
+			silences[row].See(e.Time, e.Time)
+		}
+	}
+	gaps = make(map[int][]timeline.Gap)
+	for row, silence := range silences {
+		gaps[row] = silence.Gaps
+	}
+	return d, gaps, inView
+}
+
+func (s *Set) spread(d *timeline.Density, p place, keep func(row int) bool) {
+	for _, c := range p.Counts {
+		if row := s.rows[c.Conn]; keep(row) {
+			d.Spread(row, p.Start, p.End, c.Count)
+		}
+	}
+}
+
+// prefetch announces indexes of recordings in a store.
+func (s *Set) prefetch(view []place) {
+	for _, p := range view {
+		if b := s.Files[p.file].Bag(); b != nil {
+			b.PrefetchIndex(p.number)
+		}
+	}
+}
+
+// workers unpack chunks ahead of a reader: the screen waits for one of them.
+const workers = 2
+
+// Messages returns the messages of topics from start to end, by time; an error of damage in place of a message. They end
+// with ctx, with its error.
+func (s *Set) Messages(ctx context.Context, keep func(*rosbag.Connection) bool, start, end rosbag.Time) iter.Seq2[*rosbag.Message, error] {
+	return func(yield func(*rosbag.Message, error) bool) {
+		files := make([]rosbag.File, len(s.Files))
+		for i, f := range s.Files {
+			files[i] = rosbag.FileOf(f.Name, f.Source)
+		}
+		q := rosbag.NewSequence(files, rosbag.SequenceOptions{})
+		defer q.Close()
+		q.SetFilter(rosbag.Query{Keep: keep, Start: start, End: end, Workers: workers, Cancel: ctx.Done()})
+		for q.HasNext() {
+			m, err := q.Next()
+			if ctx.Err() != nil {
+				yield(nil, cmp.Or(context.Cause(ctx), ctx.Err()))
+				return
+			}
+			if errors.Is(err, rosbag.ErrCanceled) || !yield(m, err) {
+				return
+			}
+		}
+	}
+}
+
+// SpanAt returns the time of what is at an offset of a file, about.
+func (s *Set) SpanAt(file int, offset int64) (t rosbag.Time, ok bool) {
+	source := s.Files[file].Source
+	for n := range source.NumSpans() {
+		span := source.Span(n)
+		if span.Pos > offset {
+			break
+		}
+		t, ok = span.End, true
+	}
+	return t, ok
+}
+
+// Bytes returns about how many bytes of the files hold the messages of topics from start to end, and how many of these
+// there are: from the chunk infos alone.
+func (s *Set) Bytes(keep func(row int) bool, start, end rosbag.Time) (bytes, messages uint64) {
+	for _, f := range s.Files {
+		source := f.Source
+		size := float64(source.Info().Size) / float64(max(1, source.NumSpans()))
+		for n := range source.NumSpans() {
+			p := source.Span(n)
+			if p.End.Before(start) || end.Before(p.Start) {
+				continue
+			}
+			if b := f.Bag(); b != nil {
+				size = float64(b.ExtentEnd(n) - p.Pos)
+			}
+			share := 1.0
+			if whole := p.End.Sub(p.Start); whole > 0 {
+				from, to := max(0, start.Sub(p.Start)), min(whole, end.Sub(p.Start))
+				share = float64(to-from) / float64(whole)
+			}
+			all, wanted := 0.0, 0.0
+			for _, c := range p.Counts {
+				all += float64(c.Count)
+				if keep(s.rows[c.Conn]) {
+					wanted += float64(c.Count)
+				}
+			}
+			if all > 0 {
+				bytes += uint64(size * share * wanted / all)
+				messages += uint64(wanted*share + 0.5)
+			}
+		}
+	}
+	return bytes, messages
+}

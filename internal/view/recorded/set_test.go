@@ -1,0 +1,174 @@
+package recorded_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
+	"github.com/gorosbag/gorosbag/internal/view/recorded"
+	"github.com/gorosbag/gorosbag/internal/view/timeline"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func at(ms int) rosbag.Time { return rosbag.Time{Sec: 1000}.Add(time.Duration(ms) * time.Millisecond) }
+
+type message struct {
+	topic string
+	ms    int
+	text  string
+}
+
+// write writes a bag of small chunks and opens it.
+func write(t *testing.T, list ...message) *bags.Recording {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.bag")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{ChunkBytes: 400})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conns := make(map[string]*rosbag.Connection)
+	for _, m := range list {
+		c := conns[m.topic]
+		if c == nil {
+			h := rosbag.Header{{Key: "type", Value: note.Type}, {Key: "md5sum", Value: note.MD5Sum}, {Key: "message_definition", Value: note.Definition}}
+			if m.topic == "/map" {
+				h = append(h, rosbag.Field{Key: "latching", Value: "1"})
+			}
+			if c, err = w.AddConnection(m.topic, h); err != nil {
+				t.Fatal(err)
+			}
+			conns[m.topic] = c
+		}
+		if err := w.Write(c, at(m.ms), note.Encode(m.text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := bags.Open(t.Context(), path, bags.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+// tick is a topic with a message each 10 ms from start to end, with one second of silence from 1000 on.
+func ticks(start, end int) (list []message) {
+	list = append(list, message{"/map", start, "map"})
+	for ms := start; ms < end; ms += 10 {
+		if ms < 1000 || ms >= 2000 {
+			list = append(list, message{"/tick", ms, fmt.Sprint(ms)})
+		}
+		list = append(list, message{"/other", ms, "x"})
+	}
+	return append(list, message{"/other", end, "the end"})
+}
+
+// TestTopics: rates and gaps come from the chunk infos, also across files; a latched topic has none.
+func TestTopics(t *testing.T) {
+	t.Parallel()
+	s := recorded.New([]*bags.Recording{write(t, ticks(0, 1500)...), write(t, ticks(1500, 3000)...)})
+	if s.Start != at(0) || s.End != at(3000) || len(s.Topics) != 3 {
+		t.Fatalf("from %v to %v, %d topics", s.Start, s.End, len(s.Topics))
+	}
+	row, ok := s.Row("/tick")
+	tick := s.Topics[row]
+	if !ok || tick.Messages != 200 || len(tick.Gaps) != 1 || len(tick.Connections) != 2 {
+		t.Fatalf("%+v", tick)
+	}
+	if g := tick.Gaps[0]; g.Len() < 800*time.Millisecond || g.Len() > 1100*time.Millisecond || tick.Period < 8*time.Millisecond || tick.Period > 11*time.Millisecond {
+		t.Errorf("a gap of %v, a period of %v", g.Len(), tick.Period)
+	}
+	if row, _ := s.Row("/map"); len(s.Topics[row].Gaps) != 0 || !s.Topics[row].Latched {
+		t.Errorf("%+v", s.Topics[row])
+	}
+	bytes, messages := s.Bytes(func(r int) bool { return r == row }, at(0), at(990))
+	if messages < 90 || messages > 110 || bytes < 3000 || bytes > 20000 {
+		t.Errorf("%d messages with %d bytes are in a second", messages, bytes)
+	}
+}
+
+// TestExact: where few chunks are in view, messages and gaps are where they are.
+func TestExact(t *testing.T) {
+	t.Parallel()
+	s := recorded.New([]*bags.Recording{write(t, ticks(0, 3000)...)})
+	row, _ := s.Row("/tick")
+	axis := timeline.Axis{From: at(900), To: at(2100), Bins: 120}
+	d, gaps, inView := s.Density(t.Context(), axis, func(r int) bool { return r == row }, true)
+	if inView == 0 || inView > recorded.MaxExact {
+		t.Fatalf("%d chunks in view", inView)
+	}
+	for bin, level := range d.Levels(row) {
+		if full := bin < 10 || bin >= 110; full != (level > 0) {
+			t.Errorf("bin %d: %d", bin, level)
+		}
+	}
+	if g := gaps[row]; len(g) != 1 || g[0].From != at(990) || g[0].To != at(2000) {
+		t.Errorf("gaps %v", g)
+	}
+}
+
+// TestFind steps through the messages of a topic, also of the same time and across files.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	s := recorded.New([]*bags.Recording{
+		write(t, message{"/a", 10, "first"}, message{"/b", 15, "x"}, message{"/a", 20, "same"}, message{"/a", 20, "again"}),
+		write(t, message{"/a", 30, "last"}, message{"/b", 40, "x"}),
+	})
+	ctx := t.Context()
+	text := func(f recorded.Found, err error) string {
+		if err != nil {
+			return err.Error()
+		}
+		text, _ := note.Decode(f.Message.Data())
+		return text
+	}
+	for ms, want := range map[int]string{0: "first", 10: "first", 19: "first", 20: "again", 29: "again", 35: "last", 99: "last"} {
+		if got := text(s.At(ctx, "/a", at(ms))); got != want {
+			t.Errorf("at %d ms: %q, want %q", ms, got, want)
+		}
+	}
+	place := recorded.Place{Time: at(10)}
+	for _, want := range []string{"same", "again", "last"} {
+		f, err := s.Next(ctx, "/a", place)
+		if got := text(f, err); got != want {
+			t.Errorf("after %v: %q, want %q", place, got, want)
+		}
+		place = f.Place
+	}
+	if _, err := s.Next(ctx, "/a", place); !errors.Is(err, recorded.ErrNone) {
+		t.Errorf("after the last one: %v", err)
+	}
+	for _, want := range []string{"again", "same", "first"} {
+		f, err := s.Previous(ctx, "/a", place)
+		if got := text(f, err); got != want {
+			t.Errorf("before %v: %q, want %q", place, got, want)
+		}
+		place = f.Place
+	}
+	if _, err := s.Previous(ctx, "/a", place); !errors.Is(err, recorded.ErrNone) {
+		t.Errorf("before the first one: %v", err)
+	}
+	if _, err := s.At(ctx, "/none", at(5)); !errors.Is(err, recorded.ErrNone) {
+		t.Errorf("of no topic: %v", err)
+	}
+	if got := text(s.Exactly(ctx, "/a", recorded.Place{Time: at(20), Number: 1})); got != "again" {
+		t.Errorf("the second of the same time: %q", got)
+	}
+}
