@@ -26,6 +26,7 @@ import (
 // SIGHUP, and for the output.
 type flags struct {
 	Info       infoFlags       `cmd:"" help:"Summarize bags as rosbag info does."`
+	View       viewFlags       `cmd:"" help:"Show bags in a browser: time line, pictures, plots, messages."`
 	Echo       echoFlags       `cmd:"" help:"Print messages as rostopic echo -b does, as CSV or as JSON."`
 	Reindex    reindexFlags    `cmd:"" help:"Recover valid bags from truncated, damaged and unindexed ones."`
 	Check      checkFlags      `cmd:"" help:"Look for damage: structure, indexes, checksums, definitions."`

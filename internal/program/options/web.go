@@ -36,7 +36,7 @@ func (w *Web) Group(checkToken func(token string) error, checkListen func(addres
 	rules := func() []config.Rule {
 		// Here and not with the value: a file that another one takes the place of need not be there.
 		wrong := config.Each([]string{"http-token-file"}, func(path string) (err error) {
-			if w.fileToken, err = readToken(path); err == nil {
+			if w.fileToken, err = ReadToken(path); err == nil {
 				err = checkToken(w.fileToken)
 			}
 			return err
@@ -69,8 +69,8 @@ func (w *Web) Group(checkToken func(token string) error, checkListen func(addres
 // maxTokenBytes is the limit of the size of a token file.
 const maxTokenBytes = 4 << 10
 
-// readToken returns the token in a file.
-func readToken(path string) (string, error) {
+// ReadToken returns the token in a file.
+func ReadToken(path string) (string, error) {
 	f, err := os.Open(path) //nolint:gosec // the user names it
 	var bad *fs.PathError
 	if errors.As(err, &bad) {

@@ -120,7 +120,7 @@ func (s *Set) inOrder(yield func(place) bool) {
 	}
 	var keys []key
 	for p := range s.spans {
-		keys = append(keys, key{p.Start, int32(p.file), int32(p.number)}) //nolint:gosec // fewer than 2^31 chunks fit a file
+		keys = append(keys, key{p.Start, int32(p.file), int32(p.number)})
 	}
 	slices.SortStableFunc(keys, func(a, b key) int { return a.start.Compare(b.start) })
 	for _, k := range keys {
@@ -174,7 +174,7 @@ func (t *Topic) meanPeriod() time.Duration {
 			active -= g.Len()
 		}
 	}
-	return max(active, 0) / time.Duration(n) //nolint:gosec // a count of messages
+	return max(active, 0) / time.Duration(n)
 }
 
 func (s *Set) findGaps() {

@@ -75,6 +75,7 @@ func (b *builder) failed(err error) bool {
 func (b *builder) node(name, path string, v rosmsg.Value, depth int) Node {
 	b.left--
 	n := Node{Name: name, Type: v.Type(), Path: path}
+	//exhaustive:ignore
 	switch v.Kind() {
 	case rosmsg.Struct:
 		b.fields(&n, v, depth)

@@ -1,0 +1,3 @@
+import { start } from "/static/view.js";
+
+start();

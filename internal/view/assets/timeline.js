@@ -1,0 +1,437 @@
+// The time line: a row for each topic with its density, the ruler above, and the gestures.
+
+import { $, el, set, plain, hertz, bytes, count, say } from "/static/common.js";
+import { state, on, tell, get, latest, settled, soon, show, zoom, go, choose, select, inView, clock, plainSeconds } from "/static/view.js";
+
+const narrow = matchMedia("(max-width: 720px)");
+const nameWidth = 300; // of the column of names on a wide screen
+const rowHeight = () => (narrow.matches ? 56 : 32);
+
+const densities = new Map(); // by topic: what is drawn of it
+const seconds = new Map(); // the same of the bag to compare with
+let order = []; // topics that are shown
+let colors = {};
+let hover = null; // seconds under the pointer
+let selecting = false; // a drag selects a part
+
+export function timeline() {
+  $("rows").append(el("canvas", "density"), el("ul", "topics"));
+  $("rows").firstChild.setAttribute("aria-hidden", "true");
+  $("rows").lastChild.setAttribute("role", "presentation");
+  on("state", fresh);
+  on("range", changed);
+  on("at", draw);
+  on("region", draw);
+  on("topic", chosen);
+  $("sort").onchange = list;
+  $("filter").oninput = list;
+  $("rows").addEventListener("scroll", () => { draw(); fetchSoon(); }, { passive: true });
+  new ResizeObserver(() => { readColors(); list(); }).observe($("rows").parentElement);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    readColors();
+    for (const [all, color] of [[densities, colors.accent], [seconds, colors.second]]) for (const d of all.values()) d.picture = picture(d.levels, d.bins, color);
+    draw();
+  });
+  $("region").addEventListener("click", () => { selecting = !selecting; $("region").setAttribute("aria-pressed", selecting); });
+  readColors();
+  gestures($("rows"), strip, (e, t) => {
+    choose(topicAt(e));
+    if (!onName(e)) go(snapped(t));
+  });
+  gestures($("ruler"), strip, (e, t) => go(snapped(t)), true);
+  $("rows").addEventListener("click", (e) => { // on a name: a topic is chosen, the playhead stays
+    if (e.clientX - $("rows").getBoundingClientRect().left < strip().left - 12 && topicAt(e)) choose(topicAt(e));
+  });
+  $("rows").addEventListener("keydown", arrows);
+}
+
+function readColors() {
+  const style = getComputedStyle(document.documentElement);
+  for (const name of ["accent", "text", "muted", "line", "bad", "warn", "card", "soft", "edge"]) colors[name] = style.getPropertyValue("--" + name).trim();
+  colors.second = style.getPropertyValue("--second").trim();
+}
+
+export const palette = () => colors;
+
+// strip is where the time line is within the rows and the ruler, in pixels.
+function strip() {
+  const width = $("rows").clientWidth;
+  return narrow.matches ? { left: 10, width: width - 20 } : { left: nameWidth, width: width - nameWidth - 14 };
+}
+
+const xOf = (t, s) => s.left + ((t - state.from) / (state.to - state.from)) * s.width;
+const tOf = (x, s) => state.from + ((x - s.left) / s.width) * (state.to - state.from);
+
+function fresh() {
+  densities.clear();
+  seconds.clear();
+  list();
+}
+
+const rate = (t) => (t.period > 0 ? 1 / t.period : 0);
+const silent = (t) => t.gaps ? t.gaps.reduce((sum, [from, to]) => sum + to - from, 0) : 0;
+const orders = { name: () => 0, rate: (a, b) => rate(b) - rate(a), bytes: (a, b) => b.bytes - a.bytes, gaps: (a, b) => silent(b) - silent(a) };
+
+// list makes the rows.
+function list() {
+  const want = $("filter").value.toLowerCase();
+  state.topics.forEach((t, i) => { t.row = i; });
+  order = state.topics.filter((t) => t.messages > 0 && (t.name.toLowerCase().includes(want) || t.type.toLowerCase().includes(want))).sort(orders[$("sort").value]);
+  $("rows-none").hidden = order.length > 0;
+  $("rows").hidden = order.length === 0;
+  const height = rowHeight();
+  $("rows").lastChild.replaceChildren(...order.map((t) => {
+    const li = el("li", "row", "", el("span", "mono name", plain(t.name)), el("span", "facts", facts(t)));
+    li.style.height = height + "px";
+    li.id = "topic-" + t.row;
+    li.setAttribute("role", "option");
+    li.setAttribute("aria-selected", t === state.topic);
+    li.title = t.type;
+    if (stopped(t)) li.lastChild.classList.add("bad");
+    return li;
+  }));
+  $("rows").style.maxHeight = Math.min(Math.max(height * 4, innerHeight * (narrow.matches ? 0.5 : 0.55)), Math.max(order.length, 1) * height) + "px";
+  changed();
+}
+
+// stopped reports whether a topic ends with a gap.
+function stopped(t) {
+  const last = t.gaps?.[t.gaps.length - 1];
+  return last && last[1] >= state.duration - 1e-9;
+}
+
+// facts says in few words what is to be known of a topic.
+function facts(t) {
+  const parts = [rate(t) ? hertz(rate(t)) + " Hz" : count(t.messages) + (t.messages === 1 ? " message" : " messages")];
+  if ($("sort").value === "bytes") parts.push(t.bytes ? "~" + bytes(t.bytes) : "size unknown");
+  if (t.latched) parts.push("latched");
+  if (stopped(t)) parts.push("stopped at " + plainSeconds(t.gaps[t.gaps.length - 1][0], 1));
+  const n = (t.gaps?.length || 0) + (t.more || 0) - (stopped(t) ? 1 : 0);
+  if (n > 0) parts.push(n + (n === 1 ? " gap" : " gaps"));
+  return parts.join(" · ");
+}
+
+function chosen() {
+  for (const li of $("rows").lastChild.children) {
+    const is = li.id === "topic-" + state.topic?.row;
+    li.setAttribute("aria-selected", is);
+    if (is) {
+      $("rows").setAttribute("aria-activedescendant", li.id);
+      li.scrollIntoView({ block: "nearest" });
+    }
+  }
+  draw();
+}
+
+function arrows(e) {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+  if (!step || order.length === 0) return;
+  e.preventDefault();
+  const now = order.indexOf(state.topic);
+  choose(order[Math.min(Math.max(now + step, 0), order.length - 1)]);
+}
+
+// visible returns the topics of which something is seen.
+function visible() {
+  const height = rowHeight(), top = $("rows").scrollTop;
+  const first = Math.floor(top / height);
+  return { first, rows: order.slice(first, Math.ceil((top + $("rows").clientHeight) / height)) };
+}
+
+function changed() {
+  draw();
+  fetchSoon();
+}
+
+const bins = () => Math.min(2048, Math.max(64, Math.round(strip().width)));
+
+const load = latest(async (signal) => {
+  const { rows } = visible();
+  const from = state.from, to = state.to;
+  const margin = (to - from) / 2; // so that a pan has something to show
+  const want = { from: from - margin, to: to + margin, bins: 2 * bins() };
+  const stale = rows.filter((t) => {
+    const d = densities.get(t.name);
+    return !d || d.from !== want.from || d.to !== want.to;
+  });
+  if (stale.length === 0) return;
+  await fill(signal, densities, state.bag, stale, want, colors.accent);
+  if (state.other) {
+    const shift = state.other.offset;
+    const names = state.other.topics.map((t) => t.name);
+    const same = stale.flatMap((t) => { const row = names.indexOf(t.name); return row >= 0 ? [{ name: t.name, row }] : []; });
+    if (same.length) await fill(signal, seconds, state.other.bag, same, { from: want.from + shift, to: want.to + shift, bins: want.bins }, colors.second, want);
+  }
+});
+
+// fill asks for the density of topics: first by chunks, then exactly where few chunks are in view.
+async function fill(signal, into, bag, topics, want, color, shown = want) {
+  const rows = topics.map((t) => t.row).join(",");
+  for (const exact of ["", 1]) {
+    const d = await get(signal, "density", { bag, ...want, rows, exact });
+    for (const t of topics) {
+      into.set(t.name, { from: shown.from, to: shown.to, exact: d.exact, gaps: d.exact ? d.gaps[t.row] || [] : null, levels: d.rows[t.row], bins: want.bins, picture: picture(d.rows[t.row], want.bins, color) });
+    }
+    draw();
+    if (d.chunks > 200 || d.chunks === 0) return;
+  }
+}
+
+// picture makes a picture of one pixel's height of the levels of a row.
+function picture(levels, n, color) {
+  const c = document.createElement("canvas");
+  c.width = n;
+  c.height = 1;
+  if (!levels) return c;
+  const g = c.getContext("2d");
+  g.fillStyle = color;
+  g.fillRect(0, 0, n, 1);
+  const pixels = g.getImageData(0, 0, n, 1);
+  const raw = atob(levels);
+  for (let i = 0; i < n; i++) pixels.data[4 * i + 3] = raw.charCodeAt(i);
+  if (count0(raw) < 200) for (let i = n - 1; i > 0; i--) if (raw.charCodeAt(i - 1) && !raw.charCodeAt(i)) pixels.data[4 * i + 3] = raw.charCodeAt(i - 1); // single ticks are seen
+  g.putImageData(pixels, 0, 0);
+  return c;
+}
+
+function count0(raw) {
+  let n = 0;
+  for (let i = 0; i < raw.length; i++) if (raw.charCodeAt(i)) n++;
+  return n;
+}
+
+const fetchSoon = settled(() => load().catch((e) => say(e.message, true)), 80);
+
+// sized makes a canvas as large as it is seen, and returns its context.
+export function sized(canvas, width, height) {
+  const ratio = devicePixelRatio || 1;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+    canvas.style.width = width + "px";
+    canvas.style.height = height + "px";
+  }
+  const g = canvas.getContext("2d");
+  g.setTransform(ratio, 0, 0, ratio, 0, 0);
+  g.clearRect(0, 0, width, height);
+  return g;
+}
+
+const draw = soon(() => {
+  const box = $("rows"), canvas = box.firstChild;
+  const s = strip(), height = rowHeight();
+  const g = sized(canvas, box.clientWidth, box.clientHeight);
+  canvas.style.marginBottom = -box.clientHeight + "px";
+  const { first, rows } = visible();
+  g.save();
+  g.beginPath();
+  g.rect(s.left, 0, s.width, box.clientHeight);
+  g.clip();
+  rows.forEach((t, i) => {
+    const top = (first + i) * height - box.scrollTop + (narrow.matches ? 24 : 5), high = narrow.matches ? 26 : 22;
+    row(g, s, t, top, high);
+  });
+  const end = xOf(state.duration, s), begin = xOf(0, s);
+  g.fillStyle = colors.edge;
+  g.globalAlpha = 0.25;
+  g.fillRect(s.left, 0, Math.max(0, begin - s.left), box.clientHeight);
+  g.fillRect(end, 0, Math.max(0, s.left + s.width - end), box.clientHeight);
+  g.globalAlpha = 1;
+  lines(g, s, box.clientHeight);
+  g.restore();
+  ruler();
+});
+
+function row(g, s, t, top, high) {
+  const d = densities.get(t.name), other = state.other && seconds.get(t.name);
+  g.imageSmoothingEnabled = false;
+  const own = state.other ? high / 2 - 1 : high;
+  if (d) g.drawImage(d.picture, xOf(d.from, s), top, xOf(d.to, s) - xOf(d.from, s), own);
+  if (other) g.drawImage(other.picture, xOf(other.from, s), top + high / 2 + 1, xOf(other.to, s) - xOf(other.from, s), own);
+  g.fillStyle = colors.bad;
+  for (const [from, to] of (d?.exact && inside(d) ? d.gaps : null) || t.gaps || []) {
+    const a = Math.max(xOf(from, s), s.left - 2), b = Math.min(xOf(to, s), s.left + s.width + 2);
+    if (b - a < 2) continue;
+    g.fillRect(a, top + high / 2 - 1, b - a, 2);
+    g.fillRect(a, top + 3, 2, high - 6);
+    g.fillRect(b - 2, top + 3, 2, high - 6);
+  }
+}
+
+// inside reports whether what is shown is within what was asked for.
+const inside = (d) => d.from <= state.from && d.to >= state.to;
+
+// lines draws what goes through all rows: the selected part, marks, damage, the playhead.
+function lines(g, s, height) {
+  if (state.region) {
+    g.fillStyle = colors.accent;
+    g.globalAlpha = 0.16;
+    g.fillRect(xOf(state.region[0], s), 0, xOf(state.region[1], s) - xOf(state.region[0], s), height);
+    g.globalAlpha = 1;
+  }
+  for (const m of state.marks) if (inView(m.at)) stroke(g, xOf(m.at, s), height, colors.warn, 1);
+  for (const d of state.damage) if (d.at !== undefined && inView(d.at)) stroke(g, xOf(d.at, s), height, colors.bad, 1);
+  if (hover !== null) stroke(g, xOf(hover, s), height, colors.muted, 1);
+  stroke(g, xOf(state.at, s), height, colors.text, 2);
+}
+
+function stroke(g, x, height, color, width) {
+  g.fillStyle = color;
+  g.fillRect(x - width / 2, 0, width, height);
+}
+
+const steps = [1, 2, 5];
+
+// stepFor returns a step of the grid that leaves least pixels between labels.
+export function stepFor(span, width, least) {
+  const want = (span / width) * least;
+  if (want > 30) for (const s of [60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400]) if (s >= want) return s;
+  if (want > 10) return want > 15 ? 30 : 15;
+  const power = 10 ** Math.floor(Math.log10(want));
+  for (const s of steps) if (s * power >= want) return s * power;
+  return 10 * power;
+}
+
+function ruler() {
+  const s = strip(), height = 34;
+  const g = sized($("ruler"), $("rows").clientWidth || $("ruler").parentElement.clientWidth, height);
+  g.save();
+  g.beginPath();
+  g.rect(s.left - 8, 0, s.width + 16, height);
+  g.clip();
+  const step = stepFor(state.to - state.from, s.width, 90);
+  g.font = "12px " + getComputedStyle(document.body).fontFamily;
+  g.textBaseline = "top";
+  for (let n = Math.ceil(state.from / step); n * step <= state.to; n++) {
+    const x = xOf(n * step, s);
+    g.fillStyle = colors.line;
+    g.fillRect(x, 18, 1, height - 18);
+    g.fillStyle = colors.muted;
+    const text = clock(n * step, step);
+    g.fillText(text, Math.max(s.left, Math.min(x - g.measureText(text).width / 2, s.left + s.width - g.measureText(text).width)), 4);
+  }
+  lines(g, s, height);
+  let free = -Infinity;
+  for (const m of state.marks) {
+    const x = xOf(m.at, s);
+    if (!inView(m.at)) continue;
+    g.fillStyle = colors.warn;
+    g.beginPath();
+    g.moveTo(x - 5, 20);
+    g.lineTo(x + 5, 20);
+    g.lineTo(x, 30);
+    g.fill();
+    const text = plain(m.text).slice(0, 40);
+    if (x > free) {
+      g.fillText(text, x + 8, 19);
+      free = x + 16 + g.measureText(text).width;
+    }
+  }
+  g.beginPath();
+  g.arc(xOf(state.at, s), 6, 5, 0, 7);
+  g.fillStyle = colors.text;
+  g.fill();
+  if (hover !== null) {
+    const text = clock(hover, (state.to - state.from) / s.width);
+    const width = g.measureText(text).width + 8;
+    const x = Math.min(Math.max(xOf(hover, s) - width / 2, s.left), s.left + s.width - width);
+    g.fillStyle = colors.card;
+    g.fillRect(x, 2, width, 16);
+    g.fillStyle = colors.text;
+    g.fillText(text, x + 4, 4);
+  }
+  g.restore();
+}
+
+// onName reports whether a pointer is on a name that stands above its row.
+const onName = (e) => narrow.matches && (e.clientY - $("rows").getBoundingClientRect().top + $("rows").scrollTop) % rowHeight() < 24;
+
+// topicAt returns the topic below a pointer.
+const topicAt = (e) => order[Math.floor((e.clientY - $("rows").getBoundingClientRect().top + $("rows").scrollTop) / rowHeight())] || state.topic;
+
+// pointed shows a line at a time, in all panels with a time line; null: none.
+export function pointed(t) {
+  if (t === hover) return;
+  hover = t;
+  draw();
+  tell("hover");
+}
+
+export const pointedAt = () => hover;
+
+// gestures makes an element move the time line, which is at strip within it: drag, wheel, and two fingers. tap is called
+// with the event and the time of a click.
+export function gestures(box, strip, tap, onRuler = false) {
+  const down = new Map(); // pointers
+  let moved = 0, began = null, region = null, pinch = null;
+  const x = (e) => e.clientX - box.getBoundingClientRect().left;
+  box.addEventListener("pointerdown", (e) => {
+    if (e.button > 0) return;
+    if (x(e) < strip().left - 12) return;
+    down.set(e.pointerId, x(e));
+    moved = 0;
+    began = { from: state.from, to: state.to };
+    region = (selecting || onRuler && e.pointerType === "mouse" || e.shiftKey) && down.size === 1 ? tOf(x(e), strip()) : null;
+    if (down.size === 2) pinch = { points: [...down.values()], from: state.from, to: state.to };
+  });
+  box.addEventListener("pointermove", (e) => {
+    if (e.pointerType === "mouse" && down.size === 0) pointed(x(e) >= strip().left ? tOf(x(e), strip()) : null);
+    if (!down.has(e.pointerId)) return;
+    const before = down.get(e.pointerId);
+    down.set(e.pointerId, x(e));
+    moved += Math.abs(x(e) - before);
+    if (moved > 4 && !box.hasPointerCapture(e.pointerId)) box.setPointerCapture(e.pointerId);
+    if (moved <= 4) return;
+    const s = strip();
+    if (down.size === 2 && pinch) {
+      pinchTo(pinch, [...down.values()], s);
+    } else if (region !== null) {
+      const t = tOf(x(e), s);
+      select([Math.max(0, Math.min(region, t)), Math.min(state.duration, Math.max(region, t))]);
+    } else if (down.size === 1) {
+      const shift = ((x(e) - before) / s.width) * (state.to - state.from);
+      show(state.from - shift, state.to - shift);
+    }
+  });
+  const up = (e) => {
+    if (!down.delete(e.pointerId)) return;
+    pinch = null;
+    if (e.type === "pointerup" && moved <= 4 && down.size === 0) tap(e, tOf(x(e), strip()));
+    if (selecting && region !== null && moved > 4) $("region").click();
+    began = region = null;
+  };
+  box.addEventListener("pointerup", up);
+  box.addEventListener("pointercancel", up);
+  box.addEventListener("pointerleave", () => pointed(null));
+  box.addEventListener("wheel", (e) => {
+    const s = strip();
+    const sideways = e.shiftKey ? e.deltaY || e.deltaX : e.deltaX;
+    if (e.ctrlKey || onRuler && Math.abs(e.deltaY) > Math.abs(e.deltaX)) {
+      zoom(Math.exp(Math.max(-50, Math.min(50, e.deltaY)) / 150), tOf(x(e), s));
+    } else if (Math.abs(sideways) > 0 && (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY))) {
+      const shift = (sideways / s.width) * (state.to - state.from);
+      show(state.from + shift, state.to + shift);
+    } else {
+      return; // the rows scroll
+    }
+    e.preventDefault();
+  }, { passive: false });
+}
+
+// pinchTo shows what makes the times that two fingers began at stay below them.
+function pinchTo(pinch, points, s) {
+  const span = pinch.to - pinch.from;
+  const at = pinch.points.map((p) => pinch.from + ((p - s.left) / s.width) * span);
+  const apart = points[1] - points[0];
+  if (Math.abs(apart) < 10 || at[0] === at[1]) return;
+  const perPixel = Math.abs((at[1] - at[0]) / apart);
+  const from = (at[0] + at[1]) / 2 - ((points[0] + points[1]) / 2 - s.left) * perPixel;
+  show(from, from + s.width * perPixel);
+}
+
+// snapped returns the time of a mark that is near.
+function snapped(t) {
+  const near = ((state.to - state.from) / strip().width) * 6;
+  for (const m of state.marks) if (Math.abs(m.at - t) < near) return m.at;
+  return t;
+}

@@ -1,0 +1,364 @@
+// The page of gobag view: its state, and what panels share. A panel is told of changes by on, and changes the state by the
+// functions here. Texts of messages come from anybody: they only ever become text.
+
+import { $, el, set, plain, say } from "/static/common.js";
+import { timeline } from "/static/timeline.js";
+import { messagePanel } from "/static/message.js";
+import { plotPanel } from "/static/plot.js";
+import { picturePanel } from "/static/picture.js";
+import { regionPanel } from "/static/region.js";
+
+// state: times are seconds from the start.
+export const state = {
+  topics: [], marks: [], damage: [], files: [], duration: 0, start: "0.0", elapsed: false,
+  from: 0, to: 1, at: 0,
+  bag: "", // number of the file that is shown; empty: all as one
+  other: null, // the state of the bag to compare with: {bag, offset, topics, marks, duration}
+  topic: null, // chosen
+  message: null, // shown: {id, at}
+  region: null, // [from, to]
+};
+
+const listeners = {};
+
+// on calls what with each change of a kind: state, range, at, topic, message, region.
+export const on = (kind, what) => (listeners[kind] ||= []).push(what);
+export const tell = (kind) => { for (const what of listeners[kind] || []) what(); };
+
+// address makes the address of an endpoint. Of several values each is sent.
+export function address(name, parameters = {}) {
+  const q = new URLSearchParams();
+  for (const [key, value] of Object.entries(parameters)) {
+    for (const v of Array.isArray(value) ? value : [value]) if (v !== undefined && v !== null && v !== "") q.append(key, v);
+  }
+  return "/api/v1/view/" + name + (q.size ? "?" + q : "");
+}
+
+// failure reads why a request was refused.
+export async function failure(r) {
+  if (r.status === 401) location.assign("/login");
+  try {
+    return new Error((await r.json()).error || r.statusText);
+  } catch {
+    return new Error(r.statusText || "no answer");
+  }
+}
+
+// latest makes a function that asks for the answer to its last call only: the newest wins, what is older is given up.
+export function latest(ask) {
+  let going = null;
+  return async (...given) => {
+    going?.abort();
+    const mine = going = new AbortController();
+    try {
+      return await ask(mine.signal, ...given);
+    } catch (e) {
+      if (mine.signal.aborted) return undefined;
+      throw e instanceof TypeError ? new Error("no answer from gobag: has it ended?") : e;
+    } finally {
+      if (going === mine) going = null;
+    }
+  };
+}
+
+// get asks for JSON.
+export async function get(signal, name, parameters) {
+  const r = await fetch(address(name, parameters), { signal });
+  if (!r.ok) throw await failure(r);
+  return r.json();
+}
+
+// lines reads an answer that comes in lines of JSON.
+export async function lines(signal, name, parameters, each) {
+  const r = await fetch(address(name, parameters), { signal });
+  if (!r.ok) throw await failure(r);
+  const reader = r.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    const parts = (rest + value).split("\n");
+    rest = parts.pop();
+    for (const line of parts) {
+      const v = JSON.parse(line);
+      if (v.error) throw new Error(v.error);
+      each(v);
+    }
+  }
+}
+
+// soon makes a function that runs once before the next picture is drawn, however often it is called.
+export function soon(what) {
+  let due = false;
+  return () => {
+    if (due) return;
+    due = true;
+    requestAnimationFrame(() => {
+      due = false;
+      what();
+    });
+  };
+}
+
+// settled makes a function that runs when it was not called for a while.
+export function settled(what, after) {
+  let timer;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(what, after);
+  };
+}
+
+// show changes the stretch of time that is shown.
+export function show(from, to) {
+  const least = 1e-6, most = Math.max(state.duration * 1.04, 0.002);
+  let span = Math.min(Math.max(to - from, least), most);
+  const middle = (from + to) / 2;
+  const margin = span * 0.5;
+  from = Math.min(Math.max(middle - span / 2, -margin), state.duration + margin - span);
+  state.from = from;
+  state.to = from + span;
+  tell("range");
+  remember();
+}
+
+export const showAll = () => show(-state.duration * 0.01, state.duration * 1.01);
+
+// zoom makes what is shown longer by a factor; the time at stays where it is.
+export function zoom(factor, at = inView(state.at) ? state.at : (state.from + state.to) / 2) {
+  show(at - (at - state.from) * factor, at + (state.to - at) * factor);
+}
+
+export const inView = (t) => t >= state.from && t <= state.to;
+
+// go moves the playhead.
+export function go(t, follow = false) {
+  state.at = Math.min(Math.max(t, 0), state.duration);
+  state.message = null;
+  if (follow && !inView(state.at)) {
+    const span = state.to - state.from;
+    show(state.at - span / 2, state.at + span / 2);
+  }
+  tell("at");
+  remember();
+}
+
+// arrive moves the playhead to a message that was found.
+export function arrive(topic, message) {
+  state.at = message.at;
+  state.message = message;
+  const changed = state.topic?.name !== topic;
+  if (changed) state.topic = state.topics.find((t) => t.name === topic) || state.topic;
+  if (!inView(state.at)) {
+    const span = state.to - state.from;
+    show(state.at - span / 2, state.at + span / 2);
+  }
+  if (changed) tell("topic");
+  tell("at");
+  remember();
+}
+
+// choose chooses a topic.
+export function choose(topic) {
+  if (state.topic === topic) return;
+  state.topic = topic;
+  state.message = null;
+  tell("topic");
+  remember();
+}
+
+// select marks a part of the time line; null: none.
+export function select(region) {
+  const [from, to] = region ? [Math.max(region[0], 0), Math.min(region[1], state.duration)] : [0, 0];
+  state.region = to > from ? [from, to] : null;
+  tell("region");
+}
+
+const stampOf = (t) => {
+  const [sec, nsec] = state.start.split(".");
+  return Number(sec) + Number("0." + nsec) + t;
+};
+
+// clock writes a time as one of the day, or from the start, with as many digits as the step needs.
+export function clock(t, step = 0.001) {
+  const digits = Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
+  if (state.elapsed || state.wall === false) return plainSeconds(t, digits);
+  const stamp = stampOf(t);
+  const whole = Math.floor(stamp + 0.5 * 10 ** -digits);
+  const text = new Date(whole * 1000).toTimeString().slice(0, 8);
+  return digits ? text + (stamp - whole < 0 ? 0 : stamp - whole).toFixed(digits).slice(1) : text;
+}
+
+// plainSeconds writes seconds.
+export const plainSeconds = (t, digits = 3) => t.toFixed(digits) + " s";
+
+export const dateOf = (t) => new Date(stampOf(t) * 1000).toLocaleDateString(undefined, { dateStyle: "medium" });
+
+// The place is kept in the address, so that a page that is loaded again, or sent to a colleague, shows the same.
+const remember = settled(() => {
+  const q = new URLSearchParams({ from: state.from.toFixed(6), to: state.to.toFixed(6), at: state.at.toFixed(9) });
+  if (state.topic) q.set("topic", state.topic.name);
+  if (state.bag !== "") q.set("bag", state.bag);
+  for (const f of state.fields || []) q.append("f", f.topic + "|" + f.path);
+  history.replaceState(null, "", "#" + q);
+}, 300);
+
+export { remember };
+
+function recall() {
+  const q = new URLSearchParams(location.hash.slice(1));
+  const number = (name) => { const v = parseFloat(q.get(name)); return Number.isFinite(v) ? v : null; };
+  return { from: number("from"), to: number("to"), at: number("at"), topic: q.get("topic"), bag: q.get("bag") || "", fields: q.getAll("f") };
+}
+
+const load = latest(async (signal, bag) => get(signal, "state", { bag }));
+
+// open shows a file, or all as one.
+async function open(bag) {
+  const told = await load(bag);
+  if (!told) return;
+  Object.assign(state, told, { bag, other: null, region: null, message: null });
+  state.at = Math.min(state.at, state.duration);
+  state.topic = state.topics.find((t) => t.name === state.topic?.name) || null;
+  tell("state");
+}
+
+// against compares with another bag.
+async function against(bag) {
+  if (bag === "") {
+    state.other = null;
+  } else {
+    const told = await get(undefined, "state", { bag });
+    state.other = { ...told, bag, offset: 0, byName: new Map(told.topics.map((t) => [t.name, t])) };
+  }
+  $("compare").hidden = !state.other;
+  $("offset").value = 0;
+  const both = state.other ? state.marks.flatMap((m) => {
+    const same = state.other.marks.find((o) => o.text === m.text);
+    return same ? [{ text: m.text, offset: same.at - m.at }] : [];
+  }) : [];
+  $("align").replaceChildren(option(0, "the start"), ...both.map((m) => option(m.offset, "mark " + plain(m.text))));
+  tell("state");
+}
+
+const option = (value, text) => {
+  const o = el("option", "", text);
+  o.value = value;
+  return o;
+};
+
+function files() {
+  const many = state.files.length > 1 || $("files").options.length > 0;
+  $("files-label").hidden = $("against-label").hidden = !many;
+  if (!many || $("files").options.length) return;
+  const names = state.files.map((f, i) => [i, plain(f.name)]);
+  $("files").replaceChildren(option("", "all as one"), ...names.map(([i, name]) => option(i, name)));
+  $("against").replaceChildren(option("", "none"), ...names.map(([i, name]) => option(i, name)));
+  $("files").onchange = () => open($("files").value).then(showAll, (e) => say(e.message, true));
+  $("against").onchange = async () => {
+    try {
+      if ($("against").value !== "" && $("files").value === "") {
+        $("files").value = $("against").value === "0" ? 1 : 0;
+        await open($("files").value);
+      }
+      await against($("against").value);
+      showAll();
+    } catch (e) {
+      say(e.message, true);
+    }
+  };
+  $("align").onchange = () => {
+    $("offset").value = Number($("align").value);
+    $("offset").onchange();
+  };
+  $("offset").onchange = () => {
+    if (!state.other) return;
+    state.other.offset = parseFloat($("offset").value) || 0;
+    tell("state");
+  };
+}
+
+// events lists marks and damage, for those who do not see the ruler.
+function events() {
+  const gaps = (state.topic?.gaps || []).map(([from, to]) => ({ at: from, text: "gap of " + plainSeconds(to - from) + " in " + state.topic.name }));
+  const all = [
+    ...state.marks.map((m) => ({ at: m.at, text: "mark: " + m.text })),
+    ...state.notes.map((n) => ({ text: n.key + ": " + n.value })),
+    ...state.damage.map((d) => ({ at: d.at, text: d.text, bad: true })),
+    ...gaps,
+  ];
+  $("events").hidden = all.length === 0;
+  const part = (n, one, many = one + "s") => (n === 0 ? [] : [n + " " + (n === 1 ? one : many)]);
+  set($("events").firstElementChild, [...part(state.marks.length, "mark"), ...part(state.notes.length, "note"), ...part(state.damage.length, "damaged place"),
+    ...part(gaps.length, "gap of the chosen topic", "gaps of the chosen topic")].join(", "));
+  $("event-list").replaceChildren(...all.slice(0, 300).map((e) => {
+    const text = el("span", e.bad ? "bad" : "", plain(e.text));
+    if (e.at === undefined || e.at === null) return el("li", "", "", text);
+    const b = el("button", "plainly mono", clock(e.at));
+    b.type = "button";
+    b.addEventListener("click", () => go(e.at, true));
+    return el("li", "", "", b, text);
+  }));
+}
+
+function position() {
+  set($("position"), state.elapsed ? plainSeconds(state.at) : dateOf(state.at) + " " + clock(state.at) + "  +" + plainSeconds(state.at));
+}
+
+const keys = {
+  "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), 0: showAll,
+  ArrowLeft: () => show(state.from - (state.to - state.from) / 8, state.to - (state.to - state.from) / 8),
+  ArrowRight: () => show(state.from + (state.to - state.from) / 8, state.to + (state.to - state.from) / 8),
+  Home: () => go(0, true), End: () => go(state.duration, true),
+  "[": () => select([state.at, state.region ? Math.max(state.region[1], state.at) : state.to]),
+  "]": () => select([state.region ? Math.min(state.region[0], state.at) : state.from, state.at]),
+  Escape: () => select(null),
+  n: () => tell("next"), p: () => tell("previous"), "/": () => $("search")?.focus(), f: () => $("filter").focus(),
+};
+
+function keyboard() {
+  addEventListener("keydown", (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) || !keys[e.key]) return;
+    e.preventDefault();
+    keys[e.key]();
+  });
+  $("zoom-in").addEventListener("click", keys["+"]);
+  $("zoom-out").addEventListener("click", keys["-"]);
+  $("zoom-all").addEventListener("click", showAll);
+}
+
+// start builds the page.
+export async function start() {
+  const link = $("link");
+  try {
+    const was = recall();
+    timeline();
+    messagePanel();
+    picturePanel();
+    plotPanel();
+    regionPanel();
+    keyboard();
+    on("state", files);
+    on("state", events);
+    on("topic", events);
+    on("at", position);
+    on("state", position);
+    await open("");
+    if (was.bag !== "") {
+      $("files").value = was.bag;
+      await open(was.bag);
+    }
+    set(link, state.messages + " messages, " + plainSeconds(state.duration, 1));
+    link.dataset.state = "live";
+    state.topic = state.topics.find((t) => t.name === was.topic) || null;
+    state.wanted = was.fields;
+    if (was.from !== null && was.to > was.from) show(was.from, was.to); else showAll();
+    if (state.topic) tell("topic");
+    tell("restored");
+    go(was.at ?? 0);
+  } catch (e) {
+    set(link, "no answer");
+    link.dataset.state = "bad";
+    say(e.message, true);
+  }
+}
