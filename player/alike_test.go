@@ -33,6 +33,7 @@ var selecting = map[string]func(*Options){
 	"Start":       func(o *Options) { o.Start = 250 * ms },
 	"Duration":    func(o *Options) { o.Duration = 450 * ms },
 	"ByHeader":    func(o *Options) { o.ByHeader = true },
+	"Own":         func(o *Options) { o.Own = []string{"b"} },
 	"HeaderReach": func(o *Options) { o.ByHeader, o.HeaderReach = true, 50*ms },
 }
 

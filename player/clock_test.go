@@ -3,14 +3,20 @@ package player
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
@@ -222,12 +228,66 @@ func TestClockThatNobodyHears(t *testing.T) {
 	})
 }
 
+// TestTopicsThatPlayPublishes: recorded topics that play itself publishes are left out and named once, unless
+// they are asked for, or get another name. Otherwise two clocks would mix.
+func TestTopicsThatPlayPublishes(t *testing.T) {
+	t.Parallel()
+	clock := testplay.Conn{Topic: "/clock", Type: stdmsg.ClockType, MD5Sum: stdmsg.ClockMD5}
+	status := testplay.Conn{Topic: "status"}
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Concat(
+		testplay.Series(testplay.ConnA, "a", 0, 10*ms), testplay.Series(clock, "recorded", 1*ms, 5*ms), testplay.Series(status, "old", 2*ms))...)
+	for name, tc := range map[string]struct {
+		o      Options
+		played string // the topics of the bag
+		said   string
+	}{
+		"without a clock":        {Options{}, "/a /clock /status", ""},
+		"clock":                  {Options{Clock: true}, "/a /status", "[/clock]"},
+		"clock and status":       {Options{Clock: true, Own: []string{"status"}}, "/a", "[/clock /status]"},
+		"asked for by topic":     {Options{Clock: true, Topics: []string{"/a", "clock"}}, "/a /clock", ""},
+		"asked for by type":      {Options{Clock: true, Types: []string{stdmsg.ClockType}}, "/clock", ""},
+		"others are asked for":   {Options{Clock: true, Topics: []string{"/a"}}, "/a", ""},
+		"excluded":               {Options{Clock: true, Exclude: []string{"/clock"}}, "/a /status", ""},
+		"under another name":     {Options{Clock: true, Rename: []string{"/clock=/sim"}}, "/a /sim /status", ""},
+		"another gets this name": {Options{Clock: true, Rename: []string{"/a=/clock"}, Exclude: []string{"/clock"}}, "/status", "[/clock]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				core, logs := observer.New(zap.InfoLevel)
+				g := newFakeGraph()
+				played := map[string]bool{}
+				g.frames = func(topic string, frame []byte) {
+					if topic != "/clock" || len(frame) != stdmsg.FramePrefix+stdmsg.ClockBytes {
+						played[topic] = true
+					}
+				}
+				o := tc.o
+				o.Log, o.Bags = zap.New(core), testplay.OpenBags(t, bag, bag)
+				if _, err := playFake(t.Context(), g, o); err != nil {
+					t.Fatal(err)
+				}
+				if got := strings.Join(slices.Sorted(maps.Keys(played)), " "); got != tc.played {
+					t.Errorf("played are %s, want %s", got, tc.played)
+				}
+				said := ""
+				for _, e := range logs.FilterMessageSnippet("left out").All() {
+					said += fmt.Sprint(e.ContextMap()["topics"])
+				}
+				if said != tc.said {
+					t.Errorf("said to be left out: %q, want %q", said, tc.said)
+				}
+			})
+		})
+	}
+}
+
 // The clock must not be published on a topic that has another type.
 func TestClockTopicOfAnotherType(t *testing.T) {
 	t.Parallel()
 	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.Conn{Topic: "/clock"}, "x", 0)...)
 	g := newFakeGraph()
-	_, err := playFake(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag), Clock: true})
+	_, err := playFake(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag), Clock: true, Topics: []string{"clock"}})
 	if !errors.Is(err, control.ErrOption) || !strings.Contains(err.Error(), "topic /clock of the bags: its type is std_msgs/String") {
 		t.Errorf("got %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -11,6 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/follow"
+	"github.com/gorosbag/gorosbag/player/internal/output"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/source"
@@ -80,6 +82,12 @@ type Options struct {
 	// ClockPerMessage publishes the clock before each such message, even if the clock has no
 	// subscriber or has not changed.
 	ClockPerMessage bool
+
+	// Own are names, before name resolution, of topics that the caller publishes beside play. A recorded topic
+	// that would be published under such a name, or under that of the clock with Clock, is left out, unless
+	// Topics or Types select it: subscribers would take the old state for the present one, and a clock would
+	// jump between two times. /rosout is not such a topic: all nodes share it, and its messages name their node.
+	Own []string
 
 	Log *zap.Logger // nil means none
 
@@ -232,9 +240,13 @@ const defaultReach = time.Second
 
 // planOf returns what to plan. Without publish, nothing is prepared for that.
 func planOf(o *Options, publish bool) plan.Options {
+	own := o.Own
+	if o.Clock {
+		own = append(slices.Clone(own), output.ClockTopic)
+	}
 	return plan.Options{
 		Log: o.Log, Topics: o.Topics, Types: o.Types, Exclude: o.Exclude, Regex: o.Regex, Rename: o.Rename, Prefix: o.Prefix,
-		Deny: o.Deny, WaitFor: o.WaitFor, Start: o.Start, Duration: o.Duration, PauseTopics: o.PauseTopics, ClockTopics: o.ClockTopics,
+		Deny: o.Deny, WaitFor: o.WaitFor, Start: o.Start, Duration: o.Duration, PauseTopics: o.PauseTopics, ClockTopics: o.ClockTopics, Own: own,
 		FindStamps: publish && (o.Stamps != StampsRecorded || o.LoopShift), CopyStamped: publish && o.Stamps != StampsRecorded,
 	}
 }

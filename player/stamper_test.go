@@ -120,7 +120,7 @@ func TestStampsNow(t *testing.T) {
 		},
 		"clock that was recorded, and our own": {
 			[]stampedMessage{{"/clock", 0, clockData(at(0))}, {"/s", 50 * ms, sensorData(at(50 * ms))}, {"/clock", 80 * ms, clockData(at(79 * ms))}, {"/clock", 80 * ms, clockData(rosbag.Time{})}},
-			Options{Clock: true, Hz: 16, Rate: 0.5},
+			Options{Clock: true, Hz: 16, Rate: 0.5, Topics: []string{"/clock", "/s"}},
 			nil,
 			"0s /clock 0s; 0s /clock 0s; 62.5ms /clock 0s; 100ms /clock 0s; 100ms /s 0s; 125ms /clock 0s; 160ms /clock 0s; 160ms /clock -2ms; 160ms /clock none",
 		},

@@ -19,7 +19,7 @@ func dryRun(ctx context.Context, s *settings, bags []*player.Bag, node *tcpros.N
 	if err != nil {
 		return r.report(nil, err)
 	}
-	o.Node = node
+	s.join(&o, node)
 	preview, err := player.DryRun(ctx, o)
 	if len(preview.Topics) > 0 {
 		if err := printPreview(ctx, w, previewText(&preview)); err != nil {

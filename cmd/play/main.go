@@ -86,7 +86,7 @@ func play(ctx context.Context, s *settings, bags []*player.Bag, graph *program.G
 	if err != nil {
 		return control.Summary{}, err
 	}
-	o.Node = node
+	s.join(&o, node)
 	if s.names.respectPublishers {
 		o.NewNode = graph.NewNode
 	}

@@ -6,10 +6,12 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/face/rosctl"
 	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/options"
 	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 const name = "goplay"
@@ -73,4 +75,12 @@ func (s *settings) options(bags []*player.Bag, log *zap.Logger) (player.Options,
 		}
 	}
 	return o, s.selection.setWindow(&o)
+}
+
+// join sets the node that plays, and what it publishes beside the bags.
+func (s *settings) join(o *player.Options, node *tcpros.Node) {
+	o.Node = node
+	if !s.control.noServices {
+		o.Own = []string{rosctl.StatusTopic}
+	}
 }

@@ -33,7 +33,8 @@ func clockOptions(o *player.Options) config.Group {
 		{Name: "clock-per-message", Value: config.Switch(&o.ClockPerMessage), Help: `
 			With --clock: publish the time before each message, even if it is the same as before.`},
 		{Name: "clock", Stock: true, Value: config.Switch(&o.Clock), Help: `
-			Publish the time of the bags on the topic clock. Without this option, unlike rosbag play, the topic is not advertised.`},
+			Publish the time of the bags on the topic clock. Without this option, unlike rosbag play, the topic is not advertised. A /clock in the bags
+			is then left out, unless --topics or --type asks for it.`},
 		{Name: "hz", Arg: "HZ", Default: "100", Stock: true, Value: config.To(&o.Hz, units.Float), Help: `
 			With --clock: how often, in real time (default ${default}).`},
 	}}

@@ -10,6 +10,9 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
+// StatusTopic is the topic of the status, before name resolution.
+const StatusTopic = "~status"
+
 const (
 	// statusEvery is how often the status is published while it does not change.
 	statusEvery = time.Second
@@ -46,7 +49,7 @@ func (s *Server) awaitRegistration(ctx context.Context) {
 // publishStatus publishes the status every second and after each change.
 func (s *Server) publishStatus(ctx context.Context) {
 	topic, err := s.Node.Advertise(tcpros.AdvertiseOptions{
-		Topic:             "~status",
+		Topic:             StatusTopic,
 		Type:              tcpros.DiagnosticArrayType,
 		MD5Sum:            tcpros.DiagnosticArrayMD5Sum,
 		MessageDefinition: tcpros.DiagnosticArrayDefinition,
@@ -58,7 +61,7 @@ func (s *Server) publishStatus(ctx context.Context) {
 	case errors.Is(err, tcpros.ErrClosed):
 		return // it has ended already
 	case err != nil:
-		s.Log.Warn("no status topic", zap.Error(err)) // a played bag may have a topic with that name
+		s.Log.Warn("no status topic", zap.Error(err)) // a topic with that name may be played
 		return
 	}
 	to := topic.Source(true)

@@ -42,8 +42,8 @@ func (c *clockPublisher) close() {
 	}
 }
 
-// AdvertiseClock advertises the topic of the clock. If the bags have that topic, too, both are published
-// on it. With flood, play does not wait for time, and publishes the clock as often as messages.
+// AdvertiseClock advertises the topic of the clock. If the bags have that topic, too, and it is selected by
+// name, both are published on it. With flood, play does not wait for time, and publishes the clock as often as messages.
 func (o *Output) AdvertiseClock(g stage.Graph, flood bool) error {
 	c := &clockPublisher{flood: flood}
 	name, err := g.Resolve(ClockTopic)

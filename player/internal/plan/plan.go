@@ -36,6 +36,7 @@ var ErrNoMessages = errors.New("no messages to play on specified topics")
 type Plan struct {
 	Log        *zap.Logger
 	selection  *selection
+	own        ownTopics // left out, unless topics or types are asked for
 	Bags       []*Bag
 	Topics     []*Topic // in the order of their first connection
 	Publishers []*Publisher
@@ -60,8 +61,9 @@ type Options struct {
 	Start, Duration        time.Duration
 	PauseTopics            []string
 	ClockTopics            []string
-	FindStamps             bool // find where the stamps are in the messages of each topic
-	CopyStamped            bool // the stamps of messages will be set when they are published
+	Own                    []string // topics that play itself publishes, before resolution; selected only if Topics or Types are given
+	FindStamps             bool     // find where the stamps are in the messages of each topic
+	CopyStamped            bool     // the stamps of messages will be set when they are published
 }
 
 // Bag is the part of the plan for one bag.
@@ -127,7 +129,11 @@ func New(ctx context.Context, o Options, bags []*source.Recording, resolve func(
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Log: o.Log, selection: selection, byName: map[string]*Topic{}}
+	own, err := newOwnTopics(o.Own, resolve)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Log: o.Log, selection: selection, own: own, byName: map[string]*Topic{}}
 	for _, bag := range bags {
 		b := &Bag{Name: bag.Name(), Source: bag.Source(), Routes: map[*rosbag.Connection]*Route{}}
 		p.Bags = append(p.Bags, b)
@@ -152,6 +158,7 @@ func New(ctx context.Context, o Options, bags []*source.Recording, resolve func(
 		found = found || some
 	}
 	selection.report(o.Log, p.recorded())
+	p.own.report(o.Log)
 	if latest.Before(p.Start) {
 		o.Log.Warn("the bags end before the time at which play begins: choose an earlier --start",
 			zap.Duration("start", o.Start), zap.Duration("length", latest.Sub(earliest).Truncate(time.Millisecond)))
@@ -189,6 +196,10 @@ func (p *Plan) addRoutes(ctx context.Context, b *Bag, late bool, resolve func(st
 	chosen := map[*rosbag.Connection]bool{}
 	for _, c := range b.Source.Connections() {
 		chosen[c] = p.selection.selects(c)
+		if chosen[c] && !p.selection.asksFor() {
+			name, err := resolve(p.selection.name(c))
+			chosen[c] = err != nil || !p.own.has(name) // a name that cannot be resolved is reported as unplayable
+		}
 	}
 	present := p.connectionsInWindow(ctx, b.Source)
 	before := map[*rosbag.Connection]*rosbag.Message{}

@@ -60,8 +60,11 @@ func (s *selection) selects(c *rosbag.Connection) bool {
 	if s.exclude.match(c.Topic) {
 		return false
 	}
-	return byName || byType || len(s.topics.set) == 0 && len(s.types) == 0
+	return byName || byType || !s.asksFor()
 }
+
+// asksFor reports whether topics or types to be played are named. Otherwise all are.
+func (s *selection) asksFor() bool { return len(s.topics.set)+len(s.types) > 0 }
 
 // name returns the new name of a connection's topic, before resolution.
 func (s *selection) name(c *rosbag.Connection) string {
