@@ -23,6 +23,7 @@ type settings struct {
 
 	selection selectionSettings
 	limits    limitSettings
+	expect    expectSettings
 	files     fileSettings
 	disk      diskSettings
 	buffers   bufferSettings
@@ -36,7 +37,7 @@ const help = `Record ROS topics to a bag file (format V2.0).
 
 ROS arguments work as in every node: __name:=, __ns:=, __master:=, __ip:=, __hostname:= and /from:=/to. ` +
 	`Exit code: 0 all messages were recorded, 1 usage or start-up error, 2 internal error, 3 messages were lost: ` +
-	`dropped by gorecord, dropped by a publisher (gaps in header.seq), or possibly when a connection broke.`
+	`dropped by gorecord, dropped by a publisher (gaps in header.seq), or possibly when a connection broke; or an expectation of --expect was not met.`
 
 // program returns the options of gorecord, which set s.
 func (s *settings) program() *config.Program {
@@ -49,7 +50,7 @@ func (s *settings) program() *config.Program {
 				these are regular expressions that must match the whole topic name.`,
 		},
 		Groups: append([]config.Group{
-			s.selection.group(o), s.limits.group(o), s.files.group(o), s.disk.group(o, s.hasPauses), s.buffers.group(o), s.snapshot.group(o),
+			s.selection.group(o), s.limits.group(o), s.expect.group(), s.files.group(o), s.disk.group(o, s.hasPauses), s.buffers.group(o), s.snapshot.group(o),
 			s.triggers.group(s.snapshot.any), s.upload.group(), s.control.group(), linkOptions(o), s.ROS.Group(),
 			s.Web.Group(web.CheckToken, func(address string, hasToken bool) error {
 				return web.CheckListen(context.Background(), address, hasToken)
@@ -75,6 +76,7 @@ func (s *settings) complete() {
 		o.MaxBytes = int64(s.files.split.mib) << 20
 	}
 	o.Limits = s.limits.all()
+	s.expect.set(o)
 	o.Notes, s.selection.notesError = note.ParseNotes(s.selection.notes)
 	o.Compression = s.buffers.compression()
 	o.Snapshot.Mode = s.snapshot.mode()

@@ -34,7 +34,7 @@ func TestMeanings(t *testing.T) {
 		return o, nil
 	},
 		"-a", "/a b* --topic /c", "-e /a.* -x /ab", "-x /a", "--type a/B --node /n --node-publications /m", "-a --params --summary always", "-a --summary never",
-		"/t -l 3", "-a --max-rate /b=2.5 --max-rate /abc=1 --every /c=3 --count /d=9", "-a -o x", "-a -O x", "-a --name-template x_%Y --file-mode 0644",
+		"/t -l 3", "-a --expect /imu=100 --expect /c/**=1..2.5", "-a --max-rate /b=2.5 --max-rate /abc=1 --every /c=3 --count /d=9", "-a -o x", "-a -O x", "-a --name-template x_%Y --file-mode 0644",
 		"-a --split --size 10", "-a --split=7", "--split 7 /t", "-a --size 5", "-a --split --duration 1.5m", "-a --split-at 10m", "-a --repeat-latched", "-a --no-repeat-latched",
 		"-a --min-space 5k", "-a --min-space 0", "-a --split --max-splits 3 --max-bytes 20G --max-age 10h --keep-free 500M", "-a --max-splits 3", "-a --recover",
 		"-a -j --adaptive", "-a --lz4", "-a --chunksize 0", "-a --chunksize 10", "-a -b 0", "-a -b 7", "-a --overflow block", "-a --flush-interval 20ms", "-a --sync none", "-a --sync chunk",

@@ -49,6 +49,8 @@ func report(console *term.Console, errs *program.Errors, s *settings, sum *contr
 		return errs.Fail(program.ExitLoss, fmt.Errorf("%s; see the summary", sum.Losses()))
 	case sent.Lost > 0:
 		return errs.Fail(program.ExitLoss, fmt.Errorf("files were deleted before they were uploaded (%d)", sent.Lost))
+	case sum.Unmet() != "":
+		return errs.Fail(program.ExitLoss, fmt.Errorf("expectations were not met: %s; see the summary", sum.Unmet()))
 	case s.selection.require && len(sum.Missing) > 0:
 		return errs.Fail(program.ExitLoss, fmt.Errorf("%s never appeared; see the summary", wording.Plural(len(sum.Missing), "topic")))
 	}

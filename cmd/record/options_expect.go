@@ -1,0 +1,36 @@
+package main
+
+import (
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/ros/finding"
+	"github.com/gorosbag/gorosbag/recorder"
+)
+
+// expectSettings are the rates that topics should have.
+type expectSettings struct {
+	topics []string // TOPIC=HZ
+}
+
+func (e *expectSettings) group() config.Group {
+	return config.Group{Title: "Watch the topics", Options: []config.Option{
+		{Name: "expect", Arg: "TOPIC=HZ", Value: config.Texts(&e.topics, checkExpect), Help: `
+			A topic, or each topic that a glob matches, should have at least this rate: 100, or 10..40 with the highest rate, or 0 if it only has
+			to appear. If not, the topic is shown as a problem, and the exit code is 3. May be given several times. "gorecord expect BAG" prints
+			what a good recording had.`},
+	}}
+}
+
+func checkExpect(text string) error {
+	_, err := finding.Expect(text)
+	return err
+}
+
+// set sets what the recorder expects. Texts are checked before.
+func (e *expectSettings) set(o *recorder.Options) {
+	o.Expect = nil
+	for _, text := range e.topics {
+		if x, err := finding.Expect(text); err == nil {
+			o.Expect = append(o.Expect, x)
+		}
+	}
+}
