@@ -21,7 +21,7 @@ func (r *session) stats() control.Stats {
 	s.Disk, s.Finished = p.Bags.Outputs.Watchdog.Account(), p.Bags.Finished.Number()
 	s.Deleted, _ = p.Bags.Finished.Retain.Deletions()
 	s.Snapshots.Failed = p.Snapshotter.Failures()
-	s.Findings = r.health.Findings()
+	s.Findings, s.Episodes = r.health.Findings(), r.health.Sums()
 	return s
 }
 

@@ -29,6 +29,7 @@ type Stats struct {
 	Triggers   []TriggerStats    // nil without Options.Watch
 	Unread     string            // what cannot be read of the master's replies; empty if nothing
 	Findings   []finding.Finding // what is wrong with topics now, the most important first
+	Episodes   []finding.Sum     // what was wrong with topics until now, by topic
 	Topics     []TopicStats
 }
 

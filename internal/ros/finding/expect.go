@@ -83,6 +83,9 @@ func NewExpectation(topics string, r Range) Expectation {
 	return e
 }
 
+// String returns the expectation as Expect reads it.
+func (e Expectation) String() string { return e.Topics + "=" + e.Range.String() }
+
 // matches reports whether the expectation is about a topic.
 func (e *Expectation) matches(topic string) bool {
 	return e.Topics == topic || e.pattern != nil && e.pattern.Match(topic)

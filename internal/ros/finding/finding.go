@@ -128,6 +128,22 @@ func (f *Finding) Text() string {
 	return ""
 }
 
+// Brief says what is wrong, beside the name of the topic.
+func (f *Finding) Brief() string {
+	switch f.Kind {
+	case Silent:
+		return "silent " + f.Text()
+	case Slow:
+		return "slow: " + f.Text()
+	case Fast:
+		return "too fast: " + f.Text()
+	case Stamps:
+		return "stamps " + f.Text()
+	case Kinds:
+	}
+	return ""
+}
+
 // Line is the finding as one line: the kind, the topic and what is wrong.
 func (f *Finding) Line() string {
 	return fmt.Sprintf("%v %s: %s", f.Kind, f.Topic, strings.TrimPrefix(f.Text(), "for "))

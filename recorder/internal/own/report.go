@@ -34,10 +34,23 @@ func diagnostics(s *control.Summary, at time.Time) *tcpros.DiagnosticArray {
 			number("messages", s.Messages()), number("lost", s.Dropped()), number("missed", s.Missed()), number("links_lost", uint64(s.LinksLost())),
 		},
 	}
-	if text := s.Losses(); text != "" {
+	switch text, unmet := s.Losses(), s.Unmet(); {
+	case text != "":
 		whole.Message = text
+	case unmet != "":
+		whole.Message, whole.Level = "expectations were not met: "+unmet, tcpros.DiagnosticWarn
 	}
 	d := &tcpros.DiagnosticArray{Stamp: at, Status: []tcpros.DiagnosticStatus{whole}}
+	for i := range s.Findings {
+		f := &s.Findings[i]
+		d.Status = append(d.Status, tcpros.DiagnosticStatus{
+			Name: "gorecord: " + f.Topic, Message: f.Kind.String(), Level: tcpros.DiagnosticWarn, Values: []tcpros.DiagnosticValue{
+				number("episodes", uint64(f.Episodes)),
+				{Key: "seconds", Value: fmt.Sprintf("%.1f", f.Time.Seconds())},
+				{Key: "against --expect", Value: strconv.FormatBool(f.Expected)},
+			},
+		})
+	}
 	for i := range s.Topics {
 		one := control.Summary{Topics: s.Topics[i : i+1]}
 		if text := one.Losses(); text != "" {
@@ -92,7 +105,7 @@ func LossReport(when Report, account func() control.Summary) func(at time.Time) 
 	}
 	return func(at time.Time) []byte {
 		sum := account()
-		if when == ReportOnLoss && sum.Losses() == "" {
+		if when == ReportOnLoss && sum.Losses() == "" && sum.Unmet() == "" {
 			return nil
 		}
 		return diagnostics(&sum, at).AppendFrame(nil)

@@ -3,6 +3,7 @@ package face
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -26,8 +27,14 @@ func (f *Face) Status(node string) (stamp time.Time, parts []tcpros.DiagnosticSt
 func diagnostics(node string, s *control.Stats, r *rates) []tcpros.DiagnosticStatus {
 	r.update(s)
 	parts := []tcpros.DiagnosticStatus{recordDiagnostics(node, s)}
+	wrong := problems(s)
 	for i := range s.Topics {
-		parts = append(parts, topicDiagnostics(node, s, &s.Topics[i], r.topics[s.Topics[i].Topic].messages))
+		t := topicDiagnostics(node, s, &s.Topics[i], r.topics[s.Topics[i].Topic].messages)
+		if found := wrong[s.Topics[i].Topic]; len(found) > 0 {
+			t.Level = tcpros.DiagnosticWarn
+			t.Message += "; " + strings.Join(found, "; ")
+		}
+		parts = append(parts, t)
 	}
 	return parts
 }
@@ -73,6 +80,10 @@ func recordDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
 	if n := s.Refused(); n > 0 {
 		d.Level = tcpros.DiagnosticWarn
 		d.Message += fmt.Sprintf("; %s refused for want of memory or file descriptors", wording.Plural(n, "publisher"))
+	}
+	if text := wrong(s); text != "" {
+		d.Level = tcpros.DiagnosticWarn
+		d.Message += "; " + text
 	}
 	if s.Unread != "" {
 		d.Level = tcpros.DiagnosticWarn

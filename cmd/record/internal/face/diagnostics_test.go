@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gorosbag/gorosbag/internal/ros/finding"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -41,6 +42,7 @@ func TestRecordStatus(t *testing.T) {
 			{Topic: "/odom", Type: "nav_msgs/Odometry", Messages: 7},
 			{Topic: "/crashed"},
 		},
+		Findings: []finding.Finding{{Topic: "/odom", Kind: finding.Silent, Cause: finding.Gone, For: 41 * time.Second}},
 	}
 	s := diagnostics("/rec", &now, r)
 	var got []string
@@ -48,9 +50,9 @@ func TestRecordStatus(t *testing.T) {
 		got = append(got, string('0'+rune(status.Level))+" "+status.Name+" = "+status.Message)
 	}
 	want := []string{
-		"1 /rec: recording = paused: b.bag; 50 dropped; 3 never arrived; the disk will be full in 1m30s",
+		"1 /rec: recording = paused: b.bag; 50 dropped; 3 never arrived; 1 topic is silent: /odom for 41 s (publisher gone); the disk will be full in 1m30s",
 		"1 /rec: /imu = 100.0 Hz, 2.0 KiB; 50 dropped; 3 never arrived",
-		"3 /rec: /odom = no publisher",
+		"1 /rec: /odom = no publisher; silent for 41 s (publisher gone)",
 		"3 /rec: /crashed = no publisher",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

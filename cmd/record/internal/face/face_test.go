@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/face/lastminute"
 	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/face/web/webtest"
+	"github.com/gorosbag/gorosbag/internal/ros/finding"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
@@ -61,6 +62,7 @@ func TestHealth(t *testing.T) {
 		"links lost":      {func(s *control.Stats) { s.Topics[0].LinksLost = 3 }, 200, 503, "links to publishers were lost within the last minute (3)"},
 		"refused":         {func(s *control.Stats) { s.Topics[0].Refused = 4 }, 200, 503, "publishers were not connected to, for want of memory or file descriptors (4)"},
 		"unread":          {func(s *control.Stats) { s.Unread = "2 names of more than 1024 bytes" }, 200, 503, "replies of the master cannot be read in full: 2 names of more than 1024 bytes"},
+		"silent":          {func(s *control.Stats) { s.Findings = found()[:1] }, 200, 503, "1 topic is silent: /a for 41 s (publisher gone)"},
 		"nearly full":     {func(s *control.Stats) { s.TimeLeft = 90 * time.Second }, 200, 503, "the disk will be full in 1m30s"},
 		"not nearly full": {func(s *control.Stats) { s.TimeLeft = face.LowTime }, 200, 200, ""},
 		"store away": {func(s *control.Stats) {
@@ -88,6 +90,15 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+// found is one finding of each kind that is learned or expected.
+func found() []finding.Finding {
+	return []finding.Finding{
+		{Topic: "/a", Kind: finding.Silent, Cause: finding.Gone, For: 41 * time.Second},
+		{Topic: "/b", Kind: finding.Slow, Hz: 14.93, Want: 30, Expected: true},
+		{Topic: "/a", Kind: finding.Stamps, Cause: finding.Ahead, Offset: -time.Hour},
+	}
+}
+
 // TestHealthDetails counts topics, publishers, and topics without a publisher.
 func TestHealthDetails(t *testing.T) {
 	t.Parallel()
@@ -95,7 +106,7 @@ func TestHealthDetails(t *testing.T) {
 	f.change(func(s *control.Stats) { s.DiskFree = 5000 })
 	got := webtest.Serve(t, ui).Get("/healthz").Body
 	const want = `"details":{"state":"recording","topics":2,"publishers":2,"topics_without_publisher":1,"publishers_refused":0,"links_lost_last_minute":0,` +
-		`"messages_lost_last_minute":0,"disk_free":5000,"time_left":null}`
+		`"messages_lost_last_minute":0,"disk_free":5000,"time_left":null,"findings":[]}`
 	if !strings.Contains(got, want) {
 		t.Errorf("%s\nhas no %s", got, want)
 	}
@@ -112,8 +123,10 @@ func TestState(t *testing.T) {
 		s.Handover = &control.HandoverStats{Waiting: 1, WaitingBytes: 2, Done: 3, DoneBytes: 4, Sent: 5, Failures: 6, Err: "no route", State: control.HandoverOK, StateSince: taken.Add(-time.Minute)}
 		s.Triggers = []control.TriggerStats{{Option: "stop-on", Expression: "topic == '/a'", Fired: 1, Suppressed: 2, Refused: 3, Skipped: 4, Errors: 5}}
 		s.Topics = []control.TopicStats{{
-			Topic: "/a", Type: "a/B", Publishers: 1, Messages: 10, Bytes: 100, Dropped: 2, Causes: map[string]uint64{"disk": 2}, Missed: 3, LeftOut: 5, Passed: 4, Last: taken.Add(-2 * time.Second),
+			Topic: "/a", Type: "a/B", Publishers: 1, Messages: 10, Bytes: 100, Dropped: 2, Causes: map[string]uint64{"disk": 2}, Missed: 3, LeftOut: 5, Passed: 4, Last: taken.Add(-2 * time.Second), Latching: true,
 		}, {Topic: "/b"}}
+		s.Findings = found()
+		s.Episodes = []finding.Sum{{Topic: "/a", Kind: finding.Silent, Episodes: 2, Time: 50 * time.Second}}
 	})
 	view := ui.Poll(taken)
 	got := webtest.JSON(t, view.State)
@@ -122,8 +135,13 @@ func TestState(t *testing.T) {
 		`"snapshots":{"only":false,"held":5,"bytes":7,"taken":1,"file":"s.bag"},` +
 		`"uploads":{"waiting":1,"waiting_bytes":2,"done":3,"done_bytes":4,"sent":5,"failures":6,"refused":0,"lost":0,"error":"no route","store":{"state":"ok","for":60,"error":""}},` +
 		`"triggers":[{"option":"stop-on","expression":"topic == '/a'","fired":1,"suppressed":2,"refused":3,"skipped":4,"errors":5}],` +
-		`"topics":[{"topic":"/a","type":"a/B","publishers":1,"messages":10,"bytes":100,"hz":0,"bytes_per_second":0,"dropped":2,"causes":{"disk":2},"missed":3,"left_out":5,"passed":4,"age":2},` +
-		`{"topic":"/b","type":"","publishers":0,"messages":0,"bytes":0,"hz":0,"bytes_per_second":0,"dropped":0,"missed":0,"left_out":0,"passed":0,"age":null}]}`
+		`"headlines":["1 topic is silent: /a for 41 s (publisher gone)","1 topic is slow: /b 14.9 Hz, expected 30","the stamps of 1 topic are off: /a 1 h ahead"],` +
+		`"findings":[{"topic":"/a","kind":"silent","cause":"publisher gone","for":41,"expected":false,"text":"silent for 41 s (publisher gone)"},` +
+		`{"topic":"/b","kind":"slow","for":0,"hz":14.9,"want":30,"expected":true,"text":"slow: 14.9 Hz, expected 30"},` +
+		`{"topic":"/a","kind":"stamps","cause":"ahead","for":0,"offset":-3600,"expected":false,"text":"stamps 1 h ahead"}],` +
+		`"episodes":[{"topic":"/a","kind":"silent","episodes":2,"seconds":50,"unmet":false}],` +
+		`"topics":[{"topic":"/a","type":"a/B","publishers":1,"messages":10,"bytes":100,"hz":0,"bytes_per_second":0,"dropped":2,"causes":{"disk":2},"missed":3,"left_out":5,"passed":4,"age":2,"latched":true,"problems":["silent for 41 s (publisher gone)","stamps 1 h ahead"]},` +
+		`{"topic":"/b","type":"","publishers":0,"messages":0,"bytes":0,"hz":0,"bytes_per_second":0,"dropped":0,"missed":0,"left_out":0,"passed":0,"age":null,"latched":false,"problems":["slow: 14.9 Hz, expected 30"]}]}`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

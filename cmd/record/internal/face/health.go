@@ -24,10 +24,12 @@ type recordDetails struct {
 	DiskFree   *int64   `json:"disk_free"`
 	TimeLeft   *float64 `json:"time_left"`
 	Uploads    *uploads `json:"uploads,omitempty"`
+
+	Findings []findingJSON `json:"findings"` // what is wrong with topics
 }
 
 func (f *Face) health(now time.Time, stats *control.Stats, s *recordState) web.Health {
-	d := recordDetails{State: s.State, Topics: len(s.Topics), Lost: s.LostMinute, Refused: stats.Refused(), DiskFree: s.DiskFree, TimeLeft: s.TimeLeft, Uploads: s.Uploads}
+	d := recordDetails{State: s.State, Topics: len(s.Topics), Lost: s.LostMinute, Refused: stats.Refused(), DiskFree: s.DiskFree, TimeLeft: s.TimeLeft, Uploads: s.Uploads, Findings: s.Findings}
 	lost := uint64(0)
 	for i := range stats.Topics {
 		d.Publishers += stats.Topics[i].Publishers
@@ -42,6 +44,9 @@ func (f *Face) health(now time.Time, stats *control.Stats, s *recordState) web.H
 	h.Require(d.LinksLost == 0, fmt.Sprintf("links to publishers were lost within the last minute (%d)", d.LinksLost))
 	h.Require(stats.Unread == "", "replies of the master cannot be read in full: "+stats.Unread)
 	h.Require(d.Refused == 0, fmt.Sprintf("publishers were not connected to, for want of memory or file descriptors (%d)", d.Refused))
+	for _, line := range s.Headlines {
+		h.Require(false, line)
+	}
 	h.Require(stats.TimeLeft < 0 || stats.TimeLeft >= LowTime, fmt.Sprintf("the disk will be full in %v", stats.TimeLeft.Round(time.Second)))
 	h.Require(!stats.Ending, "the recording is ending")
 	if u := s.Uploads; u != nil { // an unreachable store is not a problem: robots leave their network

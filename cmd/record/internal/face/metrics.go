@@ -26,6 +26,9 @@ func describeRecording() *metrics.Set {
 	d.Add("gorecord_publishers", "Publishers with a link, by topic.", "topic")
 	d.Add("gorecord_publishers_refused_total", "Publishers that were not connected to, for want of memory or file descriptors.", "topic")
 	d.Add("gorecord_last_message_age_seconds", "Time since the last message; without any, since the beginning.", "topic")
+	d.Add("gorecord_findings", "Topics that are silent, slow or too fast now, or whose stamps are off, by kind.", "kind")
+	d.Add("gorecord_finding_age_seconds", "How long a topic has been silent, slow, too fast, or with stamps that are off; absent while it is not.", "topic", "kind")
+	d.Add("gorecord_episodes_total", "Times that topics were silent, slow or too fast, or their stamps off, by kind.", "kind")
 	d.Add("gorecord_recording", "1 while messages are recorded, 0 while paused or stopped.")
 	d.Add("gorecord_elapsed_seconds", "Time since the beginning.")
 	d.Add("gorecord_file_bytes", "Bytes written to the present bag.")
@@ -143,6 +146,7 @@ func (f *Face) Collect(ch chan<- prometheus.Metric) {
 		d.Histogram(ch, name, times.Count, times.Sum, bounds, times.Classes[:])
 	}
 	collectTopics(ch, &stats)
+	collectFindings(ch, &stats)
 }
 
 // storeStates are the values of the label state of gorecord_store_state.

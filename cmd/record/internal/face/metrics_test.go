@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/cmd/record/internal/face"
 	"github.com/gorosbag/gorosbag/internal/face/web/webtest"
+	"github.com/gorosbag/gorosbag/internal/ros/finding"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
@@ -41,6 +42,8 @@ func TestMetrics(t *testing.T) {
 		s.Elapsed, s.DiskFree = time.Minute, 5000
 		s.Topics[1].Last = s.Taken.Add(-time.Second)
 		s.Triggers = []control.TriggerStats{{Option: "mark-on"}, {Option: "mark-on", Fired: 2}}
+		s.Findings = found()
+		s.Episodes = []finding.Sum{{Topic: "/a", Kind: finding.Silent, Episodes: 2}, {Topic: "/c", Kind: finding.Silent, Episodes: 3}}
 		s.Handover = &control.HandoverStats{Deleted: 9, State: control.HandoverFailing}
 	})
 	const want = `
@@ -51,6 +54,23 @@ gorecord_bags_deleted_total{reason="uploaded"} 9
 # HELP gorecord_disk_free_bytes Free space on the disk that is recorded to; absent while not known.
 # TYPE gorecord_disk_free_bytes gauge
 gorecord_disk_free_bytes 5000
+# HELP gorecord_episodes_total Times that topics were silent, slow or too fast, or their stamps off, by kind.
+# TYPE gorecord_episodes_total counter
+gorecord_episodes_total{kind="fast"} 0
+gorecord_episodes_total{kind="silent"} 5
+gorecord_episodes_total{kind="slow"} 0
+gorecord_episodes_total{kind="stamps"} 0
+# HELP gorecord_finding_age_seconds How long a topic has been silent, slow, too fast, or with stamps that are off; absent while it is not.
+# TYPE gorecord_finding_age_seconds gauge
+gorecord_finding_age_seconds{kind="silent",topic="/a"} 41
+gorecord_finding_age_seconds{kind="slow",topic="/b"} 0
+gorecord_finding_age_seconds{kind="stamps",topic="/a"} 0
+# HELP gorecord_findings Topics that are silent, slow or too fast now, or whose stamps are off, by kind.
+# TYPE gorecord_findings gauge
+gorecord_findings{kind="fast"} 0
+gorecord_findings{kind="silent"} 1
+gorecord_findings{kind="slow"} 1
+gorecord_findings{kind="stamps"} 1
 # HELP gorecord_last_message_age_seconds Time since the last message; without any, since the beginning.
 # TYPE gorecord_last_message_age_seconds gauge
 gorecord_last_message_age_seconds{topic="/a"} 60
@@ -90,6 +110,7 @@ gorecord_trigger_fired_total{option="mark-on",trigger="1"} 2
 `
 	// Not known and therefore absent: the limit of the buffer, and the time until the disk is full.
 	names := []string{
+		"gorecord_findings", "gorecord_finding_age_seconds", "gorecord_episodes_total",
 		"gorecord_bags_deleted_total", "gorecord_disk_free_bytes", "gorecord_last_message_age_seconds", "gorecord_lost_total", "gorecord_messages_dropped_total",
 		"gorecord_messages_left_out_total", "gorecord_messages_passed_total",
 		"gorecord_store_state", "gorecord_trigger_fired_total", "gorecord_buffer_limit_bytes", "gorecord_disk_seconds_until_full",

@@ -39,6 +39,14 @@ func notRecording(ctx context.Context, err error) string {
 	return "starting"
 }
 
+// trouble says what is wrong with topics, before the rest of a line.
+func trouble(s *control.Stats) string {
+	if text := wrong(s); text != "" {
+		return text + "; "
+	}
+	return ""
+}
+
 // statusLine is what systemctl status shows.
 func statusLine(before, now *control.Stats) string {
 	var bytes, bytesBefore uint64
@@ -56,7 +64,7 @@ func statusLine(before, now *control.Stats) string {
 	if now.Ending {
 		state = "closing"
 	}
-	line := fmt.Sprintf("%s %s, %.1f MiB/s, %s lost", state, wording.Plural(len(now.Topics), "topic"), rate/(1<<20), wording.Plural(now.Dropped()+now.Missed(), "message"))
+	line := fmt.Sprintf("%s%s %s, %.1f MiB/s, %s lost", trouble(now), state, wording.Plural(len(now.Topics), "topic"), rate/(1<<20), wording.Plural(now.Dropped()+now.Missed(), "message"))
 	if now.File != "" {
 		line += fmt.Sprintf(", %s in %s", humanize.IBytes(uint64(max(now.FileBytes, 0))), filepath.Base(now.File))
 	}

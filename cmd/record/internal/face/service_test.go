@@ -2,7 +2,9 @@ package face
 
 import (
 	"testing"
+	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/finding"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
@@ -24,5 +26,9 @@ func TestStatusLine(t *testing.T) {
 		if got := statusLine(new(control.Stats), &now); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+	silent := control.Stats{Findings: []finding.Finding{{Topic: "/imu", Kind: finding.Silent, Cause: finding.Mute, For: time.Minute}}}
+	if got, want := statusLine(new(control.Stats), &silent), "1 topic is silent: /imu for 1 min (publisher there but mute); "+plain; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -8,32 +8,36 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/face/lastminute"
 	"github.com/gorosbag/gorosbag/internal/face/web"
+	"github.com/gorosbag/gorosbag/internal/ros/finding"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // recordState is the state of a recording as JSON. Times are in seconds; null means unknown.
 type recordState struct {
-	State      string        `json:"state"` // none, recording, paused or stopped
-	Ending     bool          `json:"ending"`
-	Elapsed    float64       `json:"elapsed"`
-	File       string        `json:"file"` // without the directory
-	Part       int           `json:"part"`
-	FileBytes  int64         `json:"file_bytes"`
-	Bytes      int64         `json:"bytes"`
-	Messages   uint64        `json:"messages"`
-	Dropped    uint64        `json:"dropped"`
-	Missed     uint64        `json:"missed"`
-	LostMinute uint64        `json:"lost_last_minute"` // dropped and missed
-	Buffered   int64         `json:"buffered"`
-	BufferMost *int64        `json:"buffer_most"`
-	DiskFree   *int64        `json:"disk_free"`
-	TimeLeft   *float64      `json:"time_left"`
-	Finished   int           `json:"finished"` // number of finished bags
-	Pin        float64       `json:"pin"`      // how far back a pin reaches
-	Snapshots  *snapshots    `json:"snapshots"`
-	Uploads    *uploads      `json:"uploads"`
-	Triggers   []triggerJSON `json:"triggers,omitempty"`
-	Topics     []recordTopic `json:"topics"`
+	State      string         `json:"state"` // none, recording, paused or stopped
+	Ending     bool           `json:"ending"`
+	Elapsed    float64        `json:"elapsed"`
+	File       string         `json:"file"` // without the directory
+	Part       int            `json:"part"`
+	FileBytes  int64          `json:"file_bytes"`
+	Bytes      int64          `json:"bytes"`
+	Messages   uint64         `json:"messages"`
+	Dropped    uint64         `json:"dropped"`
+	Missed     uint64         `json:"missed"`
+	LostMinute uint64         `json:"lost_last_minute"` // dropped and missed
+	Buffered   int64          `json:"buffered"`
+	BufferMost *int64         `json:"buffer_most"`
+	DiskFree   *int64         `json:"disk_free"`
+	TimeLeft   *float64       `json:"time_left"`
+	Finished   int            `json:"finished"` // number of finished bags
+	Pin        float64        `json:"pin"`      // how far back a pin reaches
+	Snapshots  *snapshots     `json:"snapshots"`
+	Uploads    *uploads       `json:"uploads"`
+	Triggers   []triggerJSON  `json:"triggers,omitempty"`
+	Headlines  []string       `json:"headlines"` // what is wrong with topics, a line for each kind
+	Findings   []findingJSON  `json:"findings"`
+	Episodes   []episodesJSON `json:"episodes,omitempty"`
+	Topics     []recordTopic  `json:"topics"`
 }
 
 type snapshots struct {
@@ -88,13 +92,15 @@ type recordTopic struct {
 	LeftOut        uint64            `json:"left_out"`
 	Passed         uint64            `json:"passed"`
 	Age            *float64          `json:"age"` // since the last message
+	Latched        bool              `json:"latched"`
+	Problems       []string          `json:"problems,omitempty"`
 }
 
 // Poll implements web.Backend.
 func (f *Face) Poll(now time.Time) web.View {
 	stats, err := f.control.Stats()
 	if err != nil {
-		return web.View{State: recordState{State: "none", Topics: []recordTopic{}}, NotReady: err.Error()}
+		return web.View{State: recordState{State: "none", Headlines: []string{}, Findings: []findingJSON{}, Topics: []recordTopic{}}, NotReady: err.Error()}
 	}
 	if f.rates.update(&stats) {
 		f.keepMinute(&stats)
@@ -104,6 +110,7 @@ func (f *Face) Poll(now time.Time) web.View {
 		File: base(stats.File), FileBytes: stats.FileBytes, Bytes: stats.Bytes,
 		Buffered: stats.Buffered, BufferMost: known(stats.BufferMost), DiskFree: known(stats.DiskFree),
 		Finished: stats.Finished, Pin: web.Seconds(f.pin), Topics: make([]recordTopic, 0, len(stats.Topics)),
+		Headlines: append([]string{}, finding.Headlines(stats.Findings, named)...), Findings: findings(&stats), Episodes: episodes(&stats),
 	}
 	if stats.TimeLeft >= 0 {
 		left := web.Seconds(stats.TimeLeft)
@@ -122,8 +129,10 @@ func (f *Face) Poll(now time.Time) web.View {
 		t := &stats.Triggers[i]
 		s.Triggers = append(s.Triggers, triggerJSON{t.Option, t.Expression, t.Fired, t.Suppressed, t.Refused, t.Skipped, t.Errors})
 	}
+	wrong := problems(&stats)
 	for i := range stats.Topics {
 		t := f.topic(&stats, i)
+		t.Problems = wrong[t.Topic]
 		s.Messages += t.Messages
 		s.Dropped += t.Dropped
 		s.Missed += t.Missed
@@ -156,7 +165,7 @@ func (f *Face) topic(stats *control.Stats, i int) recordTopic {
 	t := &stats.Topics[i]
 	r := recordTopic{
 		Topic: t.Topic, Type: t.Type, Publishers: t.Publishers, Messages: t.Messages, Bytes: t.Bytes,
-		Dropped: t.Dropped, Causes: t.Causes, Missed: t.Missed, LeftOut: t.LeftOut, Passed: t.Passed,
+		Dropped: t.Dropped, Causes: t.Causes, Missed: t.Missed, LeftOut: t.LeftOut, Passed: t.Passed, Latched: t.Latching,
 	}
 	now := f.rates.topics[t.Topic]
 	r.Hz, r.BytesPerSecond = round(now.messages), math.Round(now.bytes)

@@ -17,6 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/face/term"
 	"github.com/gorosbag/gorosbag/internal/face/term/keys"
 	"github.com/gorosbag/gorosbag/internal/face/term/termtest"
+	"github.com/gorosbag/gorosbag/internal/ros/finding"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
@@ -51,6 +52,32 @@ func robot(d time.Duration) control.Stats {
 	topic("/evil\x1b[2J\x1b]0;gone\a", "std_msgs/\u202eString", 1, 4, 10)
 	topic("/相机/图像/原始数据/很长的名字/很长的名字/很长的名字", "std_msgs/String", 1, 4, 10)
 	return s
+}
+
+// silent makes topics silent, slow and with wrong stamps.
+func silent(s *control.Stats) {
+	s.Findings = []finding.Finding{
+		{Topic: "/odom", Kind: finding.Silent, Cause: finding.Gone, For: 41 * time.Second},
+		{Topic: "/never", Kind: finding.Silent, Cause: finding.Absent, For: 41 * time.Second, Expected: true},
+		{Topic: "/camera/front/color/image_raw", Kind: finding.Slow, Hz: 14.9, Want: 30},
+		{Topic: "/imu", Kind: finding.Stamps, Cause: finding.Behind, Offset: time.Hour},
+		{Topic: "/imu", Kind: finding.Stamps, Cause: finding.Still},
+	}
+	s.Topics[7].Latching = true
+}
+
+// TestLiveTroubles: on a narrow screen, too, the first lines say which topics are silent, and their rows come first.
+func TestLiveTroubles(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{40, 14}, {120, 30}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			t.Parallel()
+			show(t, size[0], size[1], func(s *shown) { s.change = silent }, func(s *shown) {
+				termtest.After(10 * time.Second)
+				termtest.Golden(t, fmt.Sprintf("live_silent_%dx%d", size[0], size[1]), s.tty.All())
+			})
+		})
+	}
 }
 
 // shown is a live screen on a fake terminal, in fake time.
@@ -139,7 +166,8 @@ func TestLiveStates(t *testing.T) {
 				st.Topics[1].Missed = 3
 			}
 		},
-		"ascii": func(s *shown) { s.view.ASCII = true },
+		"silent": func(s *shown) { s.change = silent },
+		"ascii":  func(s *shown) { s.view.ASCII = true },
 		"snapshots": func(s *shown) {
 			s.change = func(st *control.Stats) {
 				st.Snapshots = control.SnapshotStats{Mode: control.SnapshotOnly, Taken: 1, Held: 42 * time.Second}

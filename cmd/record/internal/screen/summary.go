@@ -11,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/gorosbag/gorosbag/internal/face/term/termtext"
+	"github.com/gorosbag/gorosbag/internal/ros/finding"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
@@ -24,7 +25,33 @@ func Summary(s *control.Summary) string {
 		tab.Row(t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers)+t.Former.Count, lost(t), t.Missed(), topicCell(t))
 	}
 	return tab.Text() + fmt.Sprintf("%s%s%s%s%s%s%slost: %s\nmissed: %s\nbroken links: %s\n%s%s",
-		totals(s), files(s), snapshots(s), chunks(s), pickups(s), missing(s), stillWaiting(s), causes(s), missed(s), linksLost(s), refused(s)+unlinked(s)+unread(s)+heldUp(s), reconnected(s)+triggers(s))
+		totals(s), files(s), snapshots(s), chunks(s), pickups(s), missing(s), stillWaiting(s), causes(s), missed(s), linksLost(s), refused(s)+unlinked(s)+unread(s)+heldUp(s)+found(s), reconnected(s)+triggers(s))
+}
+
+// found returns a line for each kind of what was wrong with topics: how often, and how long in all.
+func found(s *control.Summary) string {
+	var text strings.Builder
+	for kind := range finding.Kinds {
+		var parts []string
+		for i := range s.Findings {
+			f := &s.Findings[i]
+			if f.Kind != kind {
+				continue
+			}
+			part := fmt.Sprintf("%s (%s, %s", termtext.Plain(f.Topic), wording.Plural(f.Episodes, "time"), finding.About(f.Time))
+			if f.Open {
+				part += ", until the end"
+			}
+			if f.Expected {
+				part += ", against --expect"
+			}
+			parts = append(parts, part+")")
+		}
+		if len(parts) > 0 {
+			fmt.Fprintf(&text, "%v: %s\n", kind, strings.Join(parts, ", "))
+		}
+	}
+	return text.String()
 }
 
 // unread returns the parts of the master's replies that could not be read.

@@ -67,6 +67,7 @@ func (v *View) Frame(width, height int, help bool) []string {
 		footer = append(v.pen().Flow(recordHelp, w, most(8)), footer...)
 		room -= len(footer) - 1
 	}
+	lines = append(lines, v.pen().Flow(troubles(v.pen(), &s, w), w, most(1+min(3, room/6)))...)
 	parts, extra := v.status(&s)
 	lines = append(lines, v.pen().Flow(parts, w, most(1+min(2, room/8)), extra...)...)
 	lines = append(lines, v.table(&s, w, most(room))...)
@@ -243,7 +244,7 @@ func size(n int64) string { return humanize.IBytes(uint64(max(0, n))) }
 // recordGrid is the table of the topics.
 var recordGrid = topictable.Table[row]{
 	Columns: []topictable.Column[row]{
-		{Head: "Hz", Width: 6, Cell: func(r *row) string { return termtext.Rate(r.hz) }},
+		{Head: "Hz", Width: 6, Cell: func(r *row) string { return termtext.Rate(r.hz) }, Alarm: func(r *row) bool { return r.wrong != "" }},
 		{Head: "data", Width: 10, Needs: 54, Cell: func(r *row) string { return termtext.DataRate(r.bytes) }},
 		{Head: "last minute", Width: topictable.SparkWidth + 2, Needs: 76, Cell: func(r *row) string { return r.spark }},
 		{Head: "messages", Width: 11, Needs: 110, Cell: func(r *row) string { return strconv.FormatUint(r.Messages, 10) }},
@@ -252,8 +253,10 @@ var recordGrid = topictable.Table[row]{
 		{Head: "lost", Width: 9, Needs: 34, Cell: func(r *row) string { return termtext.Count(r.Dropped) }, Alarm: func(r *row) bool { return r.Dropped > 0 }},
 		{Head: "last", Width: 9, Needs: 46, Cell: (*row).age},
 	},
-	Name: func(p termtext.Pen, r *row, left int) string { return topictable.TopicName(p, r.Topic, r.Type, left) },
-	Idle: func(r *row) bool { return r.hz == 0 },
+	Name: func(p termtext.Pen, r *row, left int) string {
+		return topictable.TopicName(p, r.Topic, cmp.Or(r.wrong, r.Type), left)
+	},
+	Idle: func(r *row) bool { return r.hz == 0 && r.wrong == "" },
 	Load: func(r *row) (hz, bytes float64, lost uint64) { return r.hz, r.bytes, r.Dropped },
 	Lost: "lost",
 }
@@ -264,19 +267,30 @@ type row struct {
 	hz, bytes float64
 	spark     string
 	taken     time.Time
+	rank      int    // of what is wrong with the topic: 0 is shown first
+	wrong     string // empty if nothing is
 }
 
-// before sorts topics with losses first, then by bytes: these topics have to be visible if there is no room for all.
+// before sorts topics with which something is wrong first, then those with losses, then by bytes: these topics have to be
+// visible if there is no room for all.
 func (r *row) before(o *row) int {
-	return cmp.Or(cmp.Compare(o.Dropped, r.Dropped), cmp.Compare(o.Missed, r.Missed), topictable.Heavier(r.Bytes, o.Bytes), strings.Compare(r.Topic, o.Topic))
+	return cmp.Or(cmp.Compare(r.rank, o.rank), cmp.Compare(o.Dropped, r.Dropped), cmp.Compare(o.Missed, r.Missed), topictable.Heavier(r.Bytes, o.Bytes), strings.Compare(r.Topic, o.Topic))
 }
 
 // table returns at most most lines.
 func (v *View) table(s *control.Stats, w, most int) []string {
 	rows := make([]row, len(s.Topics))
+	wrong := make(map[string]int, len(s.Findings)) // the first finding of each topic
+	for i := range slices.Backward(s.Findings) {
+		wrong[s.Findings[i].Topic] = i
+	}
 	for i := range s.Topics {
 		rows[i] = row{TopicStats: &s.Topics[i], taken: s.Taken}
 		rows[i].hz, rows[i].bytes = v.rates.Of(s.Topics[i].Topic)
+		rows[i].rank = len(s.Findings)
+		if f, ok := wrong[s.Topics[i].Topic]; ok {
+			rows[i].rank, rows[i].wrong = f, s.Findings[f].Brief()
+		}
 		rows[i].spark = v.sparks.Draw(v.pen(), s.Topics[i].Topic)
 	}
 	slices.SortFunc(rows, func(a, b row) int { return a.before(&b) })
@@ -286,6 +300,8 @@ func (v *View) table(s *control.Stats, w, most int) []string {
 // age returns the time since the last message.
 func (r *row) age() string {
 	switch {
+	case r.Latching && r.wrong == "" && !r.Last.IsZero():
+		return "latched"
 	case !r.Last.IsZero():
 		return termtext.About(r.taken.Sub(r.Last))
 	case r.Publishers == 0:
@@ -311,7 +327,8 @@ var recordHelp = termtext.Normal.Parts(
 	"missed: published, but never arrived",
 	"causes: slow disk (lost); slow network, small publisher queue (missed)",
 	termtext.Mark+": a problem",
-	"last: time since the last message",
+	"last: time since the last message; latched topics need not go on",
+	"silent, slow, stamps: compared with what is usual, or with --expect",
 	"last minute: Hz, each topic by its own maximum",
 	"Hz: all that arrives",
 	"pubs: publishers linked now",

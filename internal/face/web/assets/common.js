@@ -218,8 +218,9 @@ export function name(topic, type) {
 export function topicTable(make) {
   const rows = new Map();
   const filter = filtered(rows);
+  const body = [...$("topics").tBodies].at(-1); // before it are rows that belong at the top
+  const place = (topic) => insert(rows, topic, rows.get(topic), body);
   const show = (topics, update) => {
-    const body = $("topics").tBodies[0];
     for (const t of topics) {
       let row = rows.get(t.topic);
       if (!row) {
@@ -233,13 +234,13 @@ export function topicTable(make) {
     $("topics").hidden = topics.length === 0;
     set($("topics-count"), topics.length ? count(topics.length) : "");
   };
-  return { rows, show };
+  return { rows, show, place };
 }
 
 // insert puts the row of a topic where its name belongs.
 function insert(rows, topic, row, body) {
   let next = null;
-  for (const [other, r] of rows) if (other > topic && (next === null || other < next[0])) next = [other, r];
+  for (const [other, r] of rows) if (r.tr.parentNode === body && other > topic && (next === null || other < next[0])) next = [other, r];
   rows.set(topic, row);
   body.insertBefore(row.tr, next && next[1].tr);
 }

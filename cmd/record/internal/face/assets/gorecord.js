@@ -23,6 +23,7 @@ follow((s, e) => {
   if (s.state === "none") return;
   figures(s);
   topics(s, e.time);
+  wrong(s);
   set($("uploads"), uploads(s.uploads));
   $("uploads").classList.toggle("bad", s.uploads !== null && s.uploads.store.state === "failing");
   if (finished !== s.finished || pinned > 0) bags(s.finished);
@@ -90,6 +91,27 @@ function figures(s) {
   $("meter").classList.toggle("full", s.buffer_most > 0 && s.buffered - held > 0.9 * room);
 }
 
+// wrong shows what is wrong with topics, before everything else, and puts their rows first.
+function wrong(s) {
+  $("wrong").hidden = s.headlines.length === 0;
+  if (s.headlines.join() !== $("wrong").dataset.shown) {
+    $("wrong").dataset.shown = s.headlines.join();
+    $("wrong").replaceChildren(...s.headlines.map((line) => el("li", "", plain(line))));
+  }
+  const first = [...new Set(s.findings.map((f) => f.topic))].filter((topic) => table.rows.has(topic));
+  const now = new Map([...table.rows].filter(([, row]) => row.tr.parentNode === $("first")));
+  for (const topic of now.keys()) if (!first.includes(topic)) table.place(topic);
+  const rows = first.map((topic) => table.rows.get(topic).tr);
+  if (rows.some((tr, i) => $("first").children[i] !== tr)) $("first").append(...rows);
+}
+
+// age tells when the last message came, if that is not just now. A latched topic need not go on.
+function age(t) {
+  if (t.age === null) return t.publishers === 0 ? "no publisher" : "no message yet";
+  if (t.latched) return t.hz > 0 ? "" : "latched";
+  return t.age < 2 ? "" : span(t.age) + " ago";
+}
+
 // reasons tells why messages are not in the bag.
 function reasons(...topics) {
   const sums = {};
@@ -111,21 +133,25 @@ function topics(s, time) {
 
 function newRow(t) {
   const cell = (cls) => el("td", "n " + cls);
-  const row = { tr: el("tr"), name: name(t.topic, t.type), hz: cell("rate"), data: cell("wide"), messages: cell("wide"), pub: cell("wide"), lost: cell(""), values: [], at: 0, young: 2 };
+  const row = { tr: el("tr"), name: name(t.topic, t.type), hz: cell("rate"), rate: el("span"), age: el("span", "age"), data: cell("wide"), messages: cell("wide"), pub: cell("wide"), lost: cell(""), values: [], at: 0, young: 2 };
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "0 0 " + (points - 1) + " 20");
   svg.setAttribute("preserveAspectRatio", "none");
   svg.setAttribute("class", "spark");
   svg.setAttribute("aria-hidden", "true");
   row.line = svg.appendChild(document.createElementNS(svg.namespaceURI, "polyline"));
+  row.hz.append(row.rate, row.age);
   row.tr.append(row.name, el("td", "wide curve", "", svg), row.hz, row.data, row.messages, row.pub, row.lost);
   return row;
 }
 
 function update(row, t, time) {
-  set(row.name.lastChild, plain(t.type));
-  row.tr.classList.toggle("silent", t.publishers === 0);
-  set(row.hz, hertz(t.hz) + " Hz");
+  const problems = t.problems || [];
+  set(row.name.lastChild, plain(problems.join("; ") || t.type));
+  row.tr.classList.toggle("wrong", problems.length > 0);
+  row.tr.classList.toggle("silent", t.publishers === 0 && problems.length === 0);
+  set(row.rate, hertz(t.hz) + " Hz");
+  set(row.age, age(t));
   set(row.data, bytes(t.bytes_per_second) + "/s");
   set(row.messages, count(t.messages));
   set(row.pub, String(t.publishers));
