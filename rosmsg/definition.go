@@ -52,49 +52,76 @@ type Constant struct {
 	Value string // as written, without the space around it
 }
 
-const separatorWidth = 80
+// separator is the line between two blocks as ROS writes it.
+var separator = strings.Repeat("=", 80)
 
-// blocks cuts a definition at its lines of '='. The first block is the message itself.
-func blocks(name, text string) ([]*block, error) {
+// blocks cuts a definition at its separators. The first block is the message itself. strict says that all
+// separators are as ROS writes them. Other libraries write fewer characters, an empty line after a separator,
+// or no line break before it.
+func blocks(name, text string) (all []*block, strict bool, err error) {
 	if len(text) > maxDefinitionBytes {
-		return nil, &DefinitionError{Type: name, Reason: fmt.Sprintf("%d bytes, at most %d", len(text), maxDefinitionBytes), err: ErrLimit}
+		return nil, false, &DefinitionError{Type: name, Reason: fmt.Sprintf("%d bytes, at most %d", len(text), maxDefinitionBytes), err: ErrLimit}
 	}
 	if err := checkType(name, name, 0); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	current := &block{name: name, line: 1}
-	all := []*block{current}
-	begin, at, i := 0, 0, -1
-	start := false
+	all, strict = []*block{current}, !strings.ContainsAny(text, "\x00\ufeff")
+	begin, at, i, start := 0, 0, -1, false // start: a separator was read, and the name after it was not
 	for line := range strings.SplitSeq(text, "\n") {
 		here := at
 		at, i = at+len(line)+1, i+1
-		trimmed := strings.TrimFunc(line, isSpace)
+		trimmed := strings.TrimFunc(line, isPadding)
 		switch {
-		case len(trimmed) == separatorWidth && strings.Trim(trimmed, "=") == "":
+		case len(trimmed) >= 3 && strings.Trim(trimmed, "=") == "":
 			if !start {
 				current.text = text[begin:here]
 			}
-			start = true
+			start, strict = true, strict && trimmed == separator
+		case start && trimmed == "":
+			strict = false
 		case start:
 			start = false
 			typ, ok := strings.CutPrefix(trimmed, "MSG:")
 			if !ok {
-				return nil, &DefinitionError{Type: name, Line: i + 1, Reason: fmt.Sprintf("want MSG: and a type, got %q", clip(trimmed))}
+				return nil, false, &DefinitionError{Type: name, Line: i + 1, Reason: fmt.Sprintf("want MSG: and a type, got %q", clip(trimmed))}
 			}
 			typ = strings.TrimFunc(typ, isSpace)
 			if err := checkType(name, typ, i+1); err != nil {
-				return nil, err
+				return nil, false, err
+			}
+			if len(all) > 4*maxTypes {
+				return nil, false, &DefinitionError{Type: name, Line: i + 1, Reason: fmt.Sprintf("more than %d blocks", 4*maxTypes), err: ErrLimit}
 			}
 			current = &block{name: modern(typ), line: i + 2}
 			all = append(all, current)
 			begin = min(at, len(text))
+		case strings.HasSuffix(trimmed, separator) && strings.HasPrefix(strings.TrimLeftFunc(text[min(at, len(text)):], isPadding), "MSG:"):
+			current.text = text[begin : here+strings.LastIndex(line, separator)]
+			start, strict = true, false
 		}
 	}
 	if !start {
 		current.text = text[begin:]
 	}
-	return all, nil
+	return all, strict, nil
+}
+
+// Straight returns a definition as ROS writes it, for readers that accept less than this package does. One that is
+// so already stays as it is.
+func Straight(name, definition string) (string, error) {
+	all, strict, err := blocks(name, definition)
+	if err != nil || strict {
+		return definition, err
+	}
+	var b strings.Builder
+	for i, part := range all {
+		if i > 0 {
+			b.WriteString("\n" + separator + "\nMSG: " + part.name + "\n")
+		}
+		b.WriteString(strings.Trim(part.text, "\r\n\x00\ufeff")) // a space before a constant counts
+	}
+	return b.String(), nil
 }
 
 // modern is today's name of a type: definitions of before ROS 1.2 say roslib/Header.
@@ -114,10 +141,7 @@ const headerType = "std_msgs/Header"
 func checkType(root, name string, line int) error {
 	switch {
 	case len(name) > maxNameBytes:
-		return &DefinitionError{
-			Type: clip(root), Line: line, err: ErrLimit,
-			Reason: fmt.Sprintf("name %q of %d bytes, at most %d", clip(name), len(name), maxNameBytes),
-		}
+		return &DefinitionError{Type: clip(root), Line: line, Reason: fmt.Sprintf("name %q of %d bytes, at most %d", clip(name), len(name), maxNameBytes), err: ErrLimit}
 	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }):
 		return &DefinitionError{Type: clip(root), Line: line, Reason: fmt.Sprintf("%q is no name for a type", name)}
 	}
@@ -135,7 +159,7 @@ func (b *block) parse() (*spec, error) {
 	for line := range strings.SplitSeq(b.text, "\n") {
 		n++
 		code, _, _ := strings.Cut(line, "#")
-		code = strings.TrimFunc(code, isSpace)
+		code = strings.TrimFunc(code, isPadding)
 		switch {
 		case code == "":
 		case strings.Contains(code, "="):
@@ -171,7 +195,7 @@ func (b *block) constant(n int, line, code string) (Constant, error) {
 		// what genmsg takes for the name.
 		equals := strings.IndexByte(line, '=')
 		c.Name = strings.TrimFunc(line[firstSpace(line[:equals]):equals], isSpace)
-		c.Value = strings.TrimFunc(line[equals+1:], isSpace)
+		c.Value = strings.TrimFunc(line[equals+1:], isPadding)
 		return c, nil
 	}
 	parts := strings.Split(strings.Join(words[1:], " "), "=")
@@ -281,6 +305,9 @@ func fitsKind(value string, k Kind) bool {
 
 // isSpace is what Python strips from a line.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
+
+// isPadding is what means nothing at the ends of a line: space, the NUL that ends a text of C, a byte order mark.
+func isPadding(r rune) bool { return isSpace(r) || r == 0 || r == '\ufeff' }
 
 // clip shortens what an error quotes from a definition.
 func clip(s string) string {

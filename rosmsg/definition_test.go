@@ -15,6 +15,69 @@ var separator = "\n" + strings.Repeat("=", 80) + "\n"
 
 const headerText = "MSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n"
 
+// bent are ways to write a definition of p/T with one field "p/U u" that other libraries have, and ROS does not.
+var bent = map[string]string{
+	"empty line after the separator":     "U u" + separator + "\n \nMSG: p/U\nint8 a",
+	"short separator":                    "U u\n===\nMSG: p/U\nint8 a",
+	"long separator":                     "U u\n" + strings.Repeat("=", 81) + "\nMSG: p/U\nint8 a",
+	"no line break before the separator": "U u" + strings.TrimPrefix(separator, "\n") + "\nMSG: p/U\nint8 a",
+	"two separators":                     "U u" + separator + separator + "MSG: p/U\nint8 a",
+	"NUL at the end":                     "U u" + separator + "MSG: p/U\nint8 a\x00",
+	"byte order marks":                   "\ufeffU u" + separator + "MSG: p/U\n\ufeffint8 a",
+	"NUL after each part":                "U u\x00" + separator + "MSG: p/U\nint8 a\x00\x00",
+	"everything with CRLF":               "\ufeffU u\r\n====\r\n\r\nMSG: p/U\r\nint8 a\r\n\x00",
+}
+
+func TestBentDefinitions(t *testing.T) {
+	t.Parallel()
+	straight, err := rosmsg.Parse("p/T", "U u"+separator+"MSG: p/U\nint8 a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range bent {
+		typ, err := rosmsg.Parse("p/T", text)
+		if err != nil || typ.MD5Sum() != straight.MD5Sum() {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got, err := rosmsg.Straight("p/T", text); err != nil || got != "U u"+separator+"MSG: p/U\nint8 a" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	asROS := "# ====\nU u #===\n" + separator + "MSG: p/U\nint8 a\n"
+	if got, err := rosmsg.Straight("p/T", asROS); err != nil || got != asROS {
+		t.Errorf("what ROS writes becomes %q, %v", got, err)
+	}
+	typ, err := rosmsg.Parse("p/T", "string S="+strings.TrimSpace(separator)+"\nint8 a")
+	if err != nil || len(typ.Constants()) != 1 || len(typ.Fields()) != 1 {
+		t.Errorf("a constant of '=' is a separator: %v", err)
+	}
+}
+
+// TestParseWith takes types that the definition lacks from elsewhere.
+func TestParseWith(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	known := func(name string) (string, bool) {
+		asked = append(asked, name)
+		text, ok := map[string]string{"std_msgs/Header": "uint32 seq\ntime stamp\nstring frame_id", "q/V": "W w", "q/W": "int8 a"}[name]
+		return text, ok
+	}
+	typ, err := rosmsg.ParseWith("p/T", "Header h\nq/V v\nU u\nq/V again"+separator+"MSG: p/U\nint8 a", known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"std_msgs/Header h", "q/V v", "p/U u", "q/V again"}, fieldsOf(typ)); d != "" {
+		t.Errorf("fields (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]string{"std_msgs/Header", "q/V", "q/W"}, asked); d != "" {
+		t.Errorf("asked for (-want +got):\n%s", d)
+	}
+	if _, err := rosmsg.ParseWith("p/T", "int8 a\nq/X x", known); err == nil || err.Error() != `definition of "p/T": line 2: no definition of "q/X"` {
+		t.Errorf("%v", err)
+	}
+}
+
 // fieldsOf lists the fields of a type as "type name".
 func fieldsOf(t *rosmsg.Type) []string {
 	var all []string

@@ -52,15 +52,11 @@ type DecodeError struct {
 }
 
 func (e *DecodeError) Error() string {
-	var b strings.Builder
+	s := strings.TrimLeft(fmt.Sprintf("%s at %d: %s", e.Path, e.Offset, e.Reason), " ")
 	if e.Type != "" {
-		b.WriteString(e.Type + ": ")
+		return e.Type + ": " + s
 	}
-	if e.Path != "" {
-		b.WriteString(e.Path + " ")
-	}
-	fmt.Fprintf(&b, "at %d: %s", e.Offset, e.Reason)
-	return b.String()
+	return s
 }
 
 // Is matches [ErrCorrupt].
@@ -75,14 +71,10 @@ func under(err error, name string) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	switch {
-	case e.Path == "":
-		e.Path = name
-	case e.Path[0] == '[':
-		e.Path = name + e.Path
-	default:
-		e.Path = name + "." + e.Path
+	if e.Path != "" && e.Path[0] != '[' {
+		name += "."
 	}
+	e.Path = name + e.Path
 	return e
 }
 

@@ -29,6 +29,9 @@ func seeds(f *testing.F, add func(definition string, payload []byte)) {
 func FuzzDefinition(f *testing.F) {
 	seeds(f, func(definition string, _ []byte) { f.Add("p/T", definition) })
 	f.Add("T", "Header h\r\nT[] t")
+	for _, text := range bent {
+		f.Add("p/T", text)
+	}
 	f.Fuzz(func(t *testing.T, name, definition string) {
 		var typ *rosmsg.Type
 		var err error
@@ -44,6 +47,11 @@ func FuzzDefinition(f *testing.F) {
 		again, err := rosmsg.Parse(name, definition)
 		if err != nil || again.MD5Sum() != typ.MD5Sum() {
 			t.Fatalf("%q parses differently again: %v", definition, err)
+		}
+		if text, err := rosmsg.Straight(name, definition); err != nil {
+			t.Fatal(err)
+		} else if straight, err := rosmsg.Parse(name, text); err != nil && !errors.Is(err, rosmsg.ErrLimit) || err == nil && straight.MD5Sum() != typ.MD5Sum() {
+			t.Fatalf("%q is another type when it is made straight: %v", definition, err)
 		}
 		for _, field := range typ.Fields() {
 			if _, err := typ.Path(field.Name); err != nil {

@@ -145,12 +145,7 @@ func (t *Type) Fields() []Field {
 
 // field returns the number of the field with a name, or -1.
 func (t *Type) field(name string) int {
-	for i := range t.fields {
-		if t.fields[i].name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(t.fields, func(f field) bool { return f.name == name })
 }
 
 // Dependencies returns all types that t is made of, at any depth, each once, in the order
@@ -176,11 +171,17 @@ func (t *Type) Dependencies() []*Type {
 // Parse makes a type from its name and the definition that a connection header or a
 // bag carries with it. Errors are a [DefinitionError].
 func Parse(name, definition string) (*Type, error) {
-	all, err := blocks(name, definition)
+	return ParseWith(name, definition, func(string) (string, bool) { return "", false })
+}
+
+// ParseWith is Parse for a definition that may be incomplete: missing returns the fields and constants, as text,
+// of a type that the definition lacks, such as "std_msgs/Header", and false if it does not know the type either.
+func ParseWith(name, definition string, missing func(name string) (text string, ok bool)) (*Type, error) {
+	all, _, err := blocks(name, definition)
 	if err != nil {
 		return nil, err
 	}
-	c := &compiler{blocks: make(map[string]*block, len(all)), bare: make(map[string]*block, len(all)), done: make(map[string]*Type), root: all[0]}
+	c := &compiler{missing: missing, blocks: make(map[string]*block, len(all)), bare: make(map[string]*block, len(all)), done: make(map[string]*Type), root: all[0]}
 	for _, b := range all[1:] {
 		if !strings.ContainsAny(b.name, notOfFields) {
 			c.blocks[b.name] = b // the last one counts, as for ROS
@@ -214,6 +215,8 @@ type compiler struct {
 	done   map[string]*Type  // nil while its fields are looked at
 	types  int
 	fields int
+
+	missing func(name string) (text string, ok bool) // as in ParseWith
 }
 
 func (c *compiler) compile(b *block, depth int) (*Type, error) {
@@ -330,11 +333,16 @@ func (c *compiler) find(f fieldSpec) (*block, error) {
 		return c.root, nil
 	}
 	written, _, _ := strings.Cut(f.typ, "[")
-	found := c.bare[written] // never if it has a package
-	if found == nil {
+	if b := c.bare[written]; b != nil { // never if it has a package
+		return b, nil
+	}
+	text, ok := c.missing(f.base)
+	if !ok {
 		return nil, &DefinitionError{Type: c.root.name, Line: f.line, Reason: fmt.Sprintf("no definition of %q", clip(f.base))}
 	}
-	return found, nil
+	b := &block{name: f.base, line: 1, text: text}
+	c.blocks[f.base] = b
+	return b, nil
 }
 
 // checksum computes the md5sum of a type whose parts have theirs: constants first,
