@@ -12,7 +12,6 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/control"
-	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -34,7 +33,7 @@ func TestLoopShift(t *testing.T) {
 	var conns []*rosbag.Connection
 	for i, c := range []testplay.Conn{stamped, tf, clock} {
 		h := c.Header()
-		h[3].Value = []string{"Header header" + testplay.HeaderBlock, plan.KnownDefinition(testplay.TFMD5), ""}[i]
+		h[3].Value = []string{"Header header" + testplay.HeaderBlock, testplay.TFDefinition(), ""}[i]
 		conn, err := w.AddConnection(c.Topic, h)
 		if err != nil {
 			t.Fatal(err)

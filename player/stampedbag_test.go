@@ -9,7 +9,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
-	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -30,7 +29,7 @@ var stampedConns = map[string]struct {
 	"/s2":    {"a/Sensor", sensorText + testplay.HeaderBlock, false},
 	"/map":   {"a/Sensor", sensorText + testplay.HeaderBlock, true},
 	"/path":  {"a/Path", pathText + "\n" + strings.Repeat("=", 80) + "\nMSG: a/Sensor\n" + sensorText + testplay.HeaderBlock, false},
-	"/tf":    {"tf2_msgs/TFMessage", plan.KnownDefinition(testplay.TFMD5), false},
+	"/tf":    {"tf2_msgs/TFMessage", testplay.TFDefinition(), false},
 	"/clock": {"rosgraph_msgs/Clock", "time clock", false},
 	"/text":  {testplay.StringType, testplay.StringDefinition, false},
 }

@@ -17,7 +17,7 @@ import (
 
 // ros2Flags are the options for recordings of ROS 2.
 type ros2Flags struct {
-	Distro       string   `enum:"foxy,galactic,humble,iron,jazzy,rolling" default:"jazzy" placeholder:"NAME" help:"With --to ros2: the release of ROS 2 whose types are written, foxy to rolling (${default})."`
+	Distro       string   `enum:"foxy,galactic,humble,iron,jazzy,kilted,rolling" default:"jazzy" placeholder:"NAME" help:"With --to ros2: the release of ROS 2 whose types are written, foxy to rolling (${default})."`
 	Storage      string   `enum:"mcap,sqlite3" default:"mcap" placeholder:"KIND" help:"With --to ros2: the storage, mcap or sqlite3 (${default})."`
 	Size         string   `placeholder:"SIZE" help:"With --to ros2: a file ends when it has this size: 500M, 2G; without unit MiB. Default: one file."`
 	RenameType   []string `name:"rename-type" sep:"none" placeholder:"A/B=C/msg/D" help:"With --to ros2: give a type with the same fields another name. May be repeated."`

@@ -238,7 +238,7 @@ func TestToROS2Lossy(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	broken := write(t, "broken.bag", []byte(strings.ReplaceAll(string(b), "int32 data", "int99 data")))
+	broken := write(t, "broken.bag", patch(t, patch(t, b, "int32 data", "int99 data"), "std_msgs/Int32", "our_msgs/Int32"))
 	out := filepath.Join(t.TempDir(), "run")
 	code, stdout, stderr := gobag("convert", broken, out, "--to", "ros2")
 	if code != 3 || !strings.Contains(stderr, "topic /count: 25 of 25 messages left out: ") || !strings.Contains(stdout, "0 of 25") {

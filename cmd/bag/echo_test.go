@@ -94,6 +94,7 @@ func TestEchoComplaints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	own := patch(t, b, "std_msgs/String", "our_msgs/String")
 	for _, test := range []struct {
 		name string
 		args []string
@@ -122,10 +123,11 @@ func TestEchoComplaints(t *testing.T) {
 		{"options of text", []string{demoBag, "--json", "--noarr"}, 1, "--noarr and --nostr are for text and CSV"},
 		{"all and topic", []string{demoBag, "-a", "/tf"}, 1, "exclude each other"},
 		{"start", []string{demoBag, "--start", "yesterday"}, 1, `--start: "yesterday": not a time`},
-		{"wrong md5sum", []string{write(t, "a.bag", patch(t, b, "string data", "uint8[] dat"))}, 0, "it is used anyway"},
-		{"wrong type", []string{write(t, "a.bag", patch(t, b, "string data", "string dat-"))}, 3, "its messages cannot be shown"},
-		{"too long for the message", []string{write(t, "a.bag", patch(t, b, "string data", "uint64[3] a"))}, 3, "uint64[3] of 3 elements of at least 8 bytes"},
-		{"too short for the message", []string{write(t, "a.bag", patch(t, b, "string data", "uint8   dat"))}, 3, "bytes after the end of the message"},
+		{"wrong md5sum", []string{write(t, "a.bag", patch(t, own, "string data", "uint8[] dat"))}, 0, "it is used anyway"},
+		{"wrong md5sum of a known type", []string{write(t, "a.bag", patch(t, b, "string data", "uint8[] dat"))}, 0, "/latched: its definition of std_msgs/String has another md5sum than 992ce8a1687cec8c8bd883ec73ca41d1: that of ROS noetic is used"},
+		{"wrong type", []string{write(t, "a.bag", patch(t, own, "string data", "string dat-"))}, 3, "its messages cannot be shown"},
+		{"too long for the message", []string{write(t, "a.bag", patch(t, own, "string data", "uint64[3] a"))}, 3, "uint64[3] of 3 elements of at least 8 bytes"},
+		{"too short for the message", []string{write(t, "a.bag", patch(t, own, "string data", "uint8   dat"))}, 3, "bytes after the end of the message"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

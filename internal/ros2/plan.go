@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -32,6 +33,7 @@ type group struct{ topic, kind, definition string }
 // plan assigns routes to connections.
 type plan struct {
 	mapper   *mapping.Mapper
+	types    msgtypes.Cache
 	apart    bool
 	routes   map[group]*route
 	ordered  []*route            // in the order of the report
@@ -101,13 +103,16 @@ func (p *plan) of(c *rosbag.Connection) *route {
 func (p *plan) newRoute(c *rosbag.Connection) *route {
 	latching := len(p.latching[c.Topic])
 	r := &route{TopicReport: &TopicReport{Topic: c.Topic, Type: c.Header.Type(), Latched: latching > 0}}
-	definition, err := p.definition(c.Header)
+	known, err := p.types.Of(c)
 	if err == nil {
-		r.convert, err = p.mapper.To2(c.Header.Type(), definition)
+		r.convert, err = p.mapper.To2(c.Header.Type(), known.Definition)
 	}
 	if err != nil {
 		r.Reason = err.Error()
 		return r
+	}
+	if known.Replaced != "" {
+		r.Warnings = append(r.Warnings, known.Replaced)
 	}
 	r.OutType, r.Notes = r.convert.Type, r.convert.Notes
 	r.topic = rosbag2.Topic{
@@ -192,24 +197,4 @@ func legalName(topic string) string {
 		return "/unnamed"
 	}
 	return b.String()
-}
-
-// emptyMD5 is the sum of a type without fields, and of a missing definition.
-const emptyMD5 = "d41d8cd98f00b204e9800998ecf8427e"
-
-// definition returns the definition of a connection, from the table of types that ship with ROS if
-// the recording has none.
-func (p *plan) definition(h rosbag.Header) (string, error) {
-	text := h.MessageDefinition()
-	if strings.TrimSpace(text) != "" {
-		return text, nil
-	}
-	known, sum, ok := p.mapper.Definition(h.Type())
-	switch {
-	case ok && (sum == h.MD5Sum() || h.MD5Sum() == emptyMD5 || h.MD5Sum() == "*" || h.MD5Sum() == ""):
-		return known, nil
-	case h.MD5Sum() == emptyMD5:
-		return text, nil
-	}
-	return "", fmt.Errorf("the recording has no definition of %s", h.Type())
 }

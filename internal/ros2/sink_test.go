@@ -336,7 +336,7 @@ func TestDamaged(t *testing.T) {
 		if r := report.Topics[0]; r.In != 3 || r.Out != 2 || r.Reason == "" {
 			t.Errorf("%+v", r)
 		}
-		if r := report.Topics[1]; r.In != 1 || r.Out != 0 || !strings.Contains(r.Reason, "no definition of my_msgs/Thing") {
+		if r := report.Topics[1]; r.In != 1 || r.Out != 0 || !strings.Contains(r.Reason, "no message definition of my_msgs/Thing") {
 			t.Errorf("%+v", r)
 		}
 	})

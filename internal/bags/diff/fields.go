@@ -24,9 +24,8 @@ func compareFields(out *report.Difference, messages [2]*rosbag.Message, known *m
 	for s, m := range messages {
 		typ, err := known.Of(m.Conn)
 		if err == nil {
-			err = typ.Check(m.Data())
+			types[s], err = typ.Type, typ.Check(m.Data())
 		}
-		types[s] = typ
 		if err != nil && !errors.Is(err, rosmsg.ErrTrailing) {
 			out.Note = fmt.Sprintf("cannot be decoded in %s: %s", [2]string{"A", "B"}[s], err)
 			out.Fields = []report.Change{compareBytes("", a, b)}

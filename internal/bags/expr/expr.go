@@ -31,6 +31,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
@@ -69,6 +70,7 @@ type Program struct {
 	typeBytes   int      // bytes of the keys of types
 	topics      []string // that the expression names
 	maxMessages int      // messages within one field; zero for as many as there are
+	replaced    []string // see Replaced
 
 	conn  *rosbag.Connection // connection of the last message, whose state is cached
 	state *typeState
@@ -290,10 +292,19 @@ func (p *Program) stateOf(conn *rosbag.Connection) (*typeState, error) {
 	return s, s.err
 }
 
+// Replaced returns what is wrong with definitions of messages that the expression was asked about, and what is used
+// instead: each text once.
+func (p *Program) Replaced() []string { return p.replaced }
+
 func (p *Program) newState(key typeKey) *typeState {
 	s := &typeState{paths: make([]*rosmsg.Path, len(p.paths)), pathErrs: make([]error, len(p.paths))}
-	if s.typ, s.err = msgtypes.Parse(key.name, key.md5sum, key.definition); s.err != nil {
+	t, err := msgtypes.Parse(key.name, key.md5sum, key.definition)
+	if s.err = err; err != nil {
 		return s
+	}
+	s.typ = t.Type
+	if t.Replaced != "" && len(p.replaced) < maxTypes && !slices.Contains(p.replaced, t.Replaced) {
+		p.replaced = append(p.replaced, t.Replaced)
 	}
 	for i, path := range p.paths {
 		s.paths[i], s.pathErrs[i] = s.typ.Path(path.text)

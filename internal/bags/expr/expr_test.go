@@ -310,3 +310,22 @@ func TestMissingNothing(t *testing.T) {
 		t.Errorf("a field that the evaluation never came to is missing:\n%s", d)
 	}
 }
+
+// TestReplaced: the table of ROS helps where a definition is missing; that is said once for each type.
+func TestReplaced(t *testing.T) {
+	t.Parallel()
+	p, err := expr.Compile(`m.data == "a"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		conn, m := message("/a", "std_msgs/String", "", []byte("\x01\x00\x00\x00a"))
+		conn.Header[1].Value = "992ce8a1687cec8c8bd883ec73ca41d1"
+		if kept, err := p.Keep(conn, m); !kept || err != nil {
+			t.Errorf("kept %t, %v", kept, err)
+		}
+	}
+	if got := p.Replaced(); len(got) != 1 || got[0] != "its definition of std_msgs/String is empty: that of ROS noetic is used" {
+		t.Errorf("replaced: %q", got)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
 	"github.com/gorosbag/gorosbag/internal/ros2/msg"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -36,7 +37,7 @@ func (d *deriver1) derive(two *msg.Type) error {
 	}
 	for _, t := range all {
 		name := d.names[t.Name]
-		if _, ships := d.mapper.tables.noetic[name]; !ships {
+		if _, ships := msgtypes.Text(name); !ships || isApart(name) {
 			text, err := d.text(t)
 			if err != nil {
 				return err

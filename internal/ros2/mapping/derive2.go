@@ -27,13 +27,13 @@ func (d *deriver2) derive(one *rosmsg.Type) (*msg.Type, error) {
 		return t, nil
 	}
 	name := d.mapper.name2(one.Name())
-	t := d.mapper.stock2(name)
+	t := d.mapper.twin2(name)
 	if t == nil {
 		var err error
 		if t, err = d.make(one, name); err != nil {
 			return nil, err
 		}
-	} else if stock := d.mapper.tables.stock1(one.Name()); stock != nil && !slices.Equal(stock.Fields(), one.Fields()) {
+	} else if stock := stock1(one.Name()); stock != nil && !slices.Equal(stock.Fields(), one.Fields()) {
 		d.notes = append(d.notes, Note{Change: TypeMigrated, Type: one.Name(), From: one.Name(), To: name})
 	}
 	d.done[one.Name()] = t

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/ros2/msg"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -15,15 +16,14 @@ func most(payload []byte) int { return 2*64*len(payload) + 4<<20 }
 
 // FuzzTo2 checks that what goes to ROS 2 comes back, and is the same in ROS 2 again.
 func FuzzTo2(f *testing.F) {
-	m := newMapper(f, mapping.Jazzy, mapping.Options{})
 	for name, in := range samples() {
 		if len(in) < 1<<10 {
-			definition, _, _ := m.Definition(name)
+			definition, _, _ := msgtypes.Definition(name)
 			f.Add(name, definition, []byte(in))
 		}
 	}
 	for _, name := range []string{"rosgraph_msgs/Log", "visualization_msgs/Marker", "shape_msgs/SolidPrimitive", "sensor_msgs/CameraInfo", "std_msgs/Duration", "std_msgs/Empty"} {
-		definition, _, _ := m.Definition(name)
+		definition, _, _ := msgtypes.Definition(name)
 		f.Add(name, definition, make([]byte, 300))
 	}
 	f.Add("A_b/c", "bool T\nint8 t\nEmpty[] e\ntime[2] x\nstring S=\"#\nbyte B=-1\n"+dashes+"MSG: A_b/Empty\n", make([]byte, 23))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
 	"github.com/gorosbag/gorosbag/internal/ros2/cdr"
 	"github.com/gorosbag/gorosbag/internal/ros2/msg"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -15,7 +16,7 @@ import (
 type Mapper struct {
 	distro  Distro
 	options Options
-	tables  *tables
+	ros2    map[string]string    // see tableOf
 	back    map[string]string    // Options.Rename, the other way around
 	stock   map[string]*msg.Type // types that ship with ROS 2, by name; nil for others
 	given   map[string]string    // the names in ROS 2 that ROS 1 types got
@@ -28,7 +29,7 @@ func New(d Distro, o Options) (*Mapper, error) {
 		return nil, err
 	}
 	m := &Mapper{
-		distro: d, options: o, tables: newTables(d), back: make(map[string]string),
+		distro: d, options: o, ros2: tableOf(d), back: make(map[string]string),
 		stock: make(map[string]*msg.Type), given: make(map[string]string), names: newNumbered(),
 	}
 	for one, two := range o.Rename {
@@ -107,7 +108,7 @@ func (m *Mapper) To1(type2, schema string) (*To1, error) {
 		return nil, err
 	}
 	name := d.names[two.Name]
-	definition := m.tables.definition1(name, d.texts)
+	definition := compose1(name, d.texts)
 	one, err := rosmsg.Parse(name, definition)
 	if err != nil {
 		return nil, err
@@ -149,16 +150,6 @@ func (m *Mapper) Schema(type2 string) (schema string, ok bool) {
 	return t.Schema(), true
 }
 
-// Definition returns the noetic definition of a type that ships with ROS 1, for bags
-// without definitions.
-func (m *Mapper) Definition(type1 string) (definition, md5sum string, ok bool) {
-	t := m.tables.stock1(type1)
-	if t == nil {
-		return "", "", false
-	}
-	return m.tables.definition1(type1, nil), t.MD5Sum(), true
-}
-
 // Append appends a ROS 1 payload as CDR, with its encapsulation header, and returns the
 // extended slice. It adds to n what had to change; n may be nil. On an error, which
 // matches [ErrCorrupt], it returns dst as it was. It allocates nothing but what dst needs.
@@ -184,8 +175,16 @@ func (m *Mapper) stock2(name string) *msg.Type {
 	return t
 }
 
+// twin2 returns the type that ships with the distribution and is the same as a ROS 1 type of that name, or nil.
+func (m *Mapper) twin2(name string) *msg.Type {
+	if isApart(name) {
+		return nil
+	}
+	return m.stock2(name)
+}
+
 func (m *Mapper) makeStock2(name string) *msg.Type {
-	if text, ok := m.tables.ros2[name]; ok {
+	if text, ok := m.ros2[name]; ok {
 		t, err := msg.Parse(name, text, m.stock2)
 		if err != nil {
 			panic("mapping: table of ROS 2: " + err.Error())
@@ -193,10 +192,10 @@ func (m *Mapper) makeStock2(name string) *msg.Type {
 		return t
 	}
 	name1 := short(name)
-	if strings.Count(name1, "/") != 1 || onlyROS1(name1) {
+	if strings.Count(name1, "/") != 1 || onlyROS1(name1) || isApart(name1) {
 		return nil
 	}
-	one := m.tables.stock1(name1)
+	one := stock1(name1)
 	if one == nil {
 		return nil
 	}
@@ -241,7 +240,7 @@ func (m *Mapper) name2(name1 string) string {
 // name1: stD_msgs/Duration must not become std_msgs/msg/Duration.
 func (m *Mapper) meansOther(name2, name1 string) bool {
 	back, err := m.name1(name2)
-	_, ships := m.tables.noetic[back]
+	_, ships := msgtypes.Text(back)
 	return err == nil && ships && back != name1
 }
 

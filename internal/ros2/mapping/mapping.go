@@ -27,10 +27,11 @@ const (
 	Humble   Distro = "humble"
 	Iron     Distro = "iron"
 	Jazzy    Distro = "jazzy"
+	Kilted   Distro = "kilted"
 	Rolling  Distro = "rolling"
 )
 
-var distros = []Distro{Foxy, Galactic, Humble, Iron, Jazzy, Rolling}
+var distros = []Distro{Foxy, Galactic, Humble, Iron, Jazzy, Kilted, Rolling}
 
 // ParseDistro returns the distribution of a name such as "jazzy".
 func ParseDistro(name string) (Distro, error) {

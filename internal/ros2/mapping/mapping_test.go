@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/ros2/msg"
 )
@@ -42,7 +43,7 @@ func to1(t testing.TB, m *mapping.Mapper, name, schema string) *mapping.To1 {
 // stockTo2 is the conversion of a type that ships with noetic.
 func stockTo2(t testing.TB, m *mapping.Mapper, name string) *mapping.To2 {
 	t.Helper()
-	definition, _, ok := m.Definition(name)
+	definition, _, ok := msgtypes.Definition(name)
 	if !ok {
 		t.Fatalf("no definition of %s", name)
 	}
@@ -86,7 +87,7 @@ func TestHashes(t *testing.T) {
 }
 
 // TestAllHashes compares the table with hashes.txt, which was computed from the .msg files
-// of ROS 2: the types of common_interfaces, rcl_interfaces and tf2_msgs, each with the
+// of ROS 2: the types of common_interfaces, rcl_interfaces, tf2_msgs and of the packages of mapping.apart, each with the
 // distribution since which it has a hash.
 func TestAllHashes(t *testing.T) {
 	t.Parallel()
@@ -135,7 +136,7 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%v is accepted", rename)
 		}
 	}
-	if got := mapping.Distros(); len(got) != 6 || got[0] != mapping.Foxy {
+	if got := mapping.Distros(); len(got) != 7 || got[0] != mapping.Foxy {
 		t.Errorf("distributions %v", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/testkit"
 )
@@ -18,7 +19,7 @@ import (
 // stockTypes are the types that ship with noetic, from the table.
 func stockTypes(t testing.TB) []string {
 	t.Helper()
-	table, err := os.ReadFile("noetic.txt")
+	table, err := os.ReadFile("../../ros/msgtypes/noetic.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,10 +96,9 @@ func TestStockTypesThereAndBack(t *testing.T) {
 	t.Parallel()
 	testkit.SkipUnlessFull(t, "seconds of processor time, half of them of stock's Python")
 	needROS(t)
-	m := newMapper(t, mapping.Jazzy, mapping.Options{})
 	var types []asked
 	for _, name := range stockTypes(t) {
-		definition, _, _ := m.Definition(name)
+		definition, _, _ := msgtypes.Definition(name)
 		types = append(types, asked{Type: name, Definition: definition})
 	}
 	for i, a := range randomMessages(t, types) {
@@ -127,8 +127,11 @@ func TestROS2TypesThereAndBack(t *testing.T) {
 		if !ok {
 			t.Fatalf("no schema of %s", name)
 		}
+		if strings.Contains(schema, "wstring") {
+			continue // has no counterpart
+		}
 		back := to1(t, m, name, schema)
-		if _, _, noetic := m.Definition(back.Type); !noetic && !slices.ContainsFunc(types, func(a asked) bool { return a.Type == back.Type }) {
+		if _, _, noetic := msgtypes.Definition(back.Type); !noetic && !slices.ContainsFunc(types, func(a asked) bool { return a.Type == back.Type }) {
 			types, backs = append(types, asked{Type: back.Type, Definition: back.Definition}), append(backs, back)
 		}
 	}
@@ -199,7 +202,6 @@ func thereAndBack(t *testing.T, d mapping.Distro, name, md5sum string, payloads 
 func TestInstalledTypes(t *testing.T) {
 	t.Parallel()
 	needROS(t)
-	m := newMapper(t, mapping.Jazzy, mapping.Options{})
 	names := stockTypes(t)
 	for _, pkg := range []string{"std_msgs", "geometry_msgs", "nav_msgs", "sensor_msgs", "rosgraph_msgs", "diagnostic_msgs", "actionlib_msgs"} {
 		files, err := filepath.Glob("/usr/share/" + pkg + "/msg/*.msg")
@@ -227,7 +229,7 @@ func TestInstalledTypes(t *testing.T) {
 			continue // the package is not installed
 		}
 		compared++
-		if _, got, ok := m.Definition(name); !ok || got != want {
+		if _, got, ok := msgtypes.Definition(name); !ok || got != want {
 			t.Errorf("%s has md5sum %s, want %s", name, got, want)
 		}
 	}

@@ -4,14 +4,10 @@ import (
 	_ "embed" // the tables
 	"strings"
 
+	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
 	"github.com/gorosbag/gorosbag/internal/ros2/msg"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
-
-// noeticText has the fields and constants of the types that ship with ROS 1 noetic.
-//
-//go:embed noetic.txt
-var noeticText string
 
 // ros2Text has those of the types of ROS 2 that are not what the rules of this package
 // make of the ROS 1 type, and the distribution since which they are so.
@@ -34,8 +30,23 @@ var renamesBack = map[string]string{
 	msg.DurationType:         "std_msgs/Duration",
 }
 
-// onlyROS1 says that a type of noetic.txt does not ship with ROS 2: generated from actions,
-// renamed, or without a successor.
+// apart are the packages whose types are in the tables for recordings without definitions only. Some of them are not
+// the same in ROS 1 and ROS 2: they have other fields of the same meaning. A conversion to the type of the other side
+// would lose values, so that messages of these packages keep all their fields, in a type of the same name.
+var apart = map[string]bool{
+	"ackermann_msgs": true, "bond": true, "control_msgs": true, "example_interfaces": true, "geographic_msgs": true, "map_msgs": true, "move_base_msgs": true,
+	"nmea_msgs": true, "octomap_msgs": true, "pcl_msgs": true, "rmw_dds_common": true, "rosbag2_interfaces": true, "test_msgs": true,
+	"turtlesim": true, "uuid_msgs": true, "vision_msgs": true,
+}
+
+// isApart reports whether the name of a type, in ROS 1 or in ROS 2, begins with one of these packages.
+func isApart(name string) bool {
+	pkg, _, _ := strings.Cut(name, "/")
+	return apart[pkg]
+}
+
+// onlyROS1 says that a type of noetic does not ship with ROS 2: generated from actions, renamed, or without a
+// successor.
 func onlyROS1(name string) bool {
 	if _, renamed := renames[name]; renamed || name == "rosgraph_msgs/TopicStatistics" {
 		return true
@@ -48,99 +59,36 @@ func onlyROS1(name string) bool {
 	return false
 }
 
-// tables has the text of the types that ship with ROS.
-type tables struct {
-	noetic map[string]string // by "pkg/Type"
-	ros2   map[string]string // by "pkg/msg/Type", for one distribution
-}
-
-func newTables(d Distro) *tables {
-	t := &tables{noetic: make(map[string]string), ros2: make(map[string]string)}
-	for header, body := range tableBlocks(noeticText) {
-		t.noetic[header] = body
-	}
-	for header, body := range tableBlocks(ros2Text) {
+// tableOf has the text of the types of one distribution of ROS 2 by "pkg/msg/Type".
+func tableOf(d Distro) map[string]string {
+	all := make(map[string]string)
+	for header, body := range msgtypes.TableBlocks(ros2Text) {
 		name, since, _ := strings.Cut(header, " since ")
 		if d.atLeast(Distro(since)) { // the newest is last
-			t.ros2[msg.FullName(name)] = body
+			all[msg.FullName(name)] = body
 		}
-	}
-	return t
-}
-
-// tableBlocks yields what follows "MSG: " and the lines after it.
-func tableBlocks(text string) func(yield func(header, body string) bool) {
-	return func(yield func(header, body string) bool) {
-		for block := range strings.SplitSeq(strings.TrimPrefix(text, "MSG: "), "\nMSG: ") {
-			header, body, _ := strings.Cut(block, "\n")
-			if body != "" && !strings.HasSuffix(body, "\n") {
-				body += "\n"
-			}
-			if !yield(header, body) {
-				return
-			}
-		}
-	}
-}
-
-// primitives1 are the types of ROS 1 that are no messages.
-const primitives1 = " bool int8 byte uint8 char int16 uint16 int32 uint32 int64 uint64 float32 float64 string time duration "
-
-func isPrimitive1(typ string) bool { return strings.Contains(primitives1, " "+typ+" ") }
-
-// uses1 returns the full names of the messages that the text of a ROS 1 type uses, in the
-// order of their first use.
-func uses1(name, text string) []string {
-	pkg, _, _ := strings.Cut(name, "/")
-	var all []string
-	for line := range strings.Lines(text) {
-		typ, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		base, _, _ := strings.Cut(typ, "[")
-		switch {
-		case base == "" || isPrimitive1(base) || strings.Contains(rest, "="):
-			continue
-		case base == "Header":
-			base = "std_msgs/Header"
-		case !strings.Contains(base, "/"):
-			base = pkg + "/" + base
-		}
-		all = append(all, base)
 	}
 	return all
 }
 
-var separator = strings.Repeat("=", 80)
-
-// definition1 is the definition of a ROS 1 type with all that it uses. Text of a type comes
-// from own, and else from the table.
-func (t *tables) definition1(name string, own map[string]string) string {
-	var b strings.Builder
-	seen := map[string]bool{name: true}
-	var walk func(name string)
-	walk = func(name string) {
-		text, ok := own[name]
-		if !ok {
-			text = t.noetic[name]
+// compose1 is the definition of a ROS 1 type with all that it uses. Text of a type comes from own, and else from the
+// table of noetic.
+func compose1(name string, own map[string]string) string {
+	return msgtypes.Compose(name, func(name string) (string, bool) {
+		if text, ok := own[name]; ok {
+			return text, true
 		}
-		b.WriteString(text + "\n") // as ROS does; its Python needs a line in a block without fields
-		for _, used := range uses1(name, text) {
-			if !seen[used] {
-				seen[used] = true
-				b.WriteString(separator + "\nMSG: " + used + "\n")
-				walk(used)
-			}
-		}
-	}
-	walk(name)
-	return strings.TrimSuffix(b.String(), "\n")
+		return msgtypes.Text(name)
+	})
 }
 
 // stock1 returns a type that ships with noetic, or nil.
-func (t *tables) stock1(name string) *rosmsg.Type {
-	if _, ok := t.noetic[name]; !ok {
+func stock1(name string) *rosmsg.Type {
+	definition, _, ok := msgtypes.Definition(name)
+	if !ok {
 		return nil
 	}
-	typ, err := rosmsg.Parse(name, t.definition1(name, nil))
+	typ, err := rosmsg.Parse(name, definition)
 	if err != nil {
 		panic("mapping: table of noetic: " + err.Error())
 	}

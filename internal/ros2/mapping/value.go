@@ -30,7 +30,7 @@ func fields1(t *rosmsg.Type, parts map[string]*rosmsg.Type) []field1 {
 	for i, f := range fields {
 		base, length, array := strings.Cut(f.Type, "[")
 		v := value1{base: base}
-		if !isPrimitive1(base) {
+		if _, primitive := layouts1[base]; !primitive {
 			v.msg = parts[base]
 		}
 		if array {

@@ -62,7 +62,7 @@ func TestStampsAreNotZero(t *testing.T) {
 // A message that is stamped costs its copy, which the reader makes, and no other allocation.
 func TestStampingAllocatesNothing(t *testing.T) {
 	s := stamper{clock: follow.Machine(pacing.NewTimerSleeper(), true).Stamps, head: transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}}).Head(), log: zap.NewNop()}
-	h := testplay.StampsOf(t, plan.KnownDefinition(testplay.TFMD5))
+	h := testplay.StampsOf(t, testplay.TFDefinition())
 	to := &Topic{Topic: &plan.Topic{Stamps: h}}
 	m := Message{Frame: testplay.Framed(testplay.TFData(testplay.Base, testplay.Base)), Private: true, Recorded: testplay.Base}
 	if n := testing.AllocsPerRun(1000, func() { s.stamp(to, &m) }); n != 0 {
@@ -82,7 +82,7 @@ func TestStampingAllocatesNothing(t *testing.T) {
 // frame that is not ours does not change.
 func FuzzStamp(f *testing.F) {
 	f.Add(sensorDefinition, sensorData(testplay.Base), int64(1e9), int64(0))
-	f.Add(plan.KnownDefinition(testplay.TFMD5), testplay.TFData(testplay.Base, rosbag.Time{}, testplay.Base.Add(time.Hour)), int64(-1), int64(1e18))
+	f.Add(testplay.TFDefinition(), testplay.TFData(testplay.Base, rosbag.Time{}, testplay.Base.Add(time.Hour)), int64(-1), int64(1e18))
 	f.Add(pathDefinition, pathData(testplay.Base, testplay.Base, testplay.Base)[:60], int64(5), int64(-1e12))
 	f.Add("time clock", testplay.HeaderData(testplay.Base, "")[4:12], int64(0), int64(1<<62))
 	f.Fuzz(func(t *testing.T, definition string, payload []byte, recorded, now int64) {

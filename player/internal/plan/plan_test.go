@@ -467,7 +467,8 @@ func TestStampsOfTopics(t *testing.T) {
 		"no definition":          {&Topic{Type: "a/Stamped", MD5Sum: stamped.MD5Sum()}, false, "no message definition of a/Stamped"},
 		"of another type":        {&Topic{Type: "a/Stamped", MD5Sum: testplay.TFMD5, Definition: "Header header" + testplay.HeaderBlock}, false, "has md5sum " + stamped.MD5Sum()},
 		"that cannot be read":    {&Topic{Type: "a/Stamped", MD5Sum: testplay.TFMD5, Definition: "Heder header"}, false, `no definition of "a/Heder"`},
-		"without the block":      {&Topic{Type: "a/Stamped", MD5Sum: stamped.MD5Sum(), Definition: "Header header"}, false, `no definition of "std_msgs/Header"`},
+		"without the block":      {&Topic{Type: "a/Stamped", MD5Sum: stamped.MD5Sum(), Definition: "Header header"}, true, ""},
+		"without an own block":   {&Topic{Type: "a/Stamped", MD5Sum: stamped.MD5Sum(), Definition: "b/Stamp header"}, false, `no definition of "b/Stamp"`},
 		"with a name of no type": {&Topic{Type: "\x00", MD5Sum: testplay.TFMD5, Definition: "bool b"}, false, "no name for a type"},
 	}
 	for name, tc := range tests {

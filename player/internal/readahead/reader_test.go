@@ -381,9 +381,9 @@ func TestShiftStamps(t *testing.T) {
 		"no stamp":         {"Header header" + testplay.HeaderBlock, testplay.HeaderData(rosbag.Time{}, "map"), testplay.HeaderData(rosbag.Time{}, "map")},
 		"too short":        {"Header header" + testplay.HeaderBlock, testplay.HeaderData(at, "")[:11:11], testplay.HeaderData(at, "")[:11:11]},
 		"clock":            {"time clock\n", clock(at), clock(moved)},
-		"tf":               {plan.KnownDefinition(testplay.TFMD5), testplay.TFData(at, rosbag.Time{}, at), testplay.TFData(moved, rosbag.Time{}, moved)},
-		"tf, empty":        {plan.KnownDefinition(testplay.TFMD5), testplay.TFData(), testplay.TFData()},
-		"tf, too many":     {plan.KnownDefinition(testplay.TFMD5), []byte{255, 255, 255, 255, 0, 0, 0, 0}, []byte{255, 255, 255, 255, 0, 0, 0, 0}},
+		"tf":               {testplay.TFDefinition(), testplay.TFData(at, rosbag.Time{}, at), testplay.TFData(moved, rosbag.Time{}, moved)},
+		"tf, empty":        {testplay.TFDefinition(), testplay.TFData(), testplay.TFData()},
+		"tf, too many":     {testplay.TFDefinition(), []byte{255, 255, 255, 255, 0, 0, 0, 0}, []byte{255, 255, 255, 255, 0, 0, 0, 0}},
 		"no stamps at all": {"string data\n", testplay.StringData("x"), testplay.StringData("x")},
 		"the last time there is": {
 			"Header header" + testplay.HeaderBlock, testplay.HeaderData(rosbag.Time{Sec: 1<<32 - 1}, ""), testplay.HeaderData(rosbag.Time{Sec: 1<<32 - 1, Nsec: 999999999}, ""),
@@ -427,7 +427,7 @@ func TestShiftedState(t *testing.T) {
 // A list of transforms that ends early is left as it is.
 func TestShiftDamagedTransforms(t *testing.T) {
 	t.Parallel()
-	h := testplay.StampsOf(t, plan.KnownDefinition(testplay.TFMD5))
+	h := testplay.StampsOf(t, testplay.TFDefinition())
 	at := rosbag.Time{Sec: 100}
 	whole := testplay.Framed(testplay.TFData(at, at))
 	var s stampShifter

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -29,4 +30,10 @@ func StampsOf(tb testing.TB, definition string) *rosmsg.HeaderStamps {
 		tb.Fatal(err)
 	}
 	return typ.HeaderStamps()
+}
+
+// TFDefinition returns the definition of tf2_msgs/TFMessage.
+func TFDefinition() string {
+	definition, _, _ := msgtypes.Definition("tf2_msgs/TFMessage")
+	return definition
 }

@@ -466,3 +466,19 @@ func TestGraph(t *testing.T) {
 		t.Error("there is a graph without a master")
 	}
 }
+
+// TestDefinition: viewers get a definition that they can use, though the bag has none.
+func TestDefinition(t *testing.T) {
+	t.Parallel()
+	data := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.Conn{Topic: "/t", NoDefinition: true}, "a", 0)...)
+	p, err := plan.New(t.Context(), plan.Options{Log: zap.NewNop()}, testplay.OpenBags(t, data), testplay.Resolve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := New(Options{Name: "goplay /play"})
+	v.Open(p, p.Topics)
+	v.Begin(newControl(control.Status{Phase: control.PhasePlay, Rate: 1}), testplay.Base)
+	if c := v.Source().Store.Channels(); len(c) != 1 || c[0].Definition != testplay.StringDefinition {
+		t.Errorf("channels %+v", c)
+	}
+}

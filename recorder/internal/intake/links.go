@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
 	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
@@ -135,7 +136,7 @@ func (in *Intake) connect(t *account.Topic, c *account.Connection, info tcpros.L
 	l := &Link{in: in, connection: c, publisher: pub}
 	// rospy sends each new subscriber of a latched topic a copy with a number that no other subscriber sees.
 	// UDPROS counts its losses itself.
-	if !c.Conn.Header.Latching() && info.Transport != "UDPROS" && loss.Numbered(c.Conn.Header.MessageDefinition()) {
+	if !c.Conn.Header.Latching() && info.Transport != "UDPROS" && loss.Numbered(msgtypes.DefinitionOf(c.Conn.Header)) {
 		l.seq = pub.Watch(again)
 	}
 	pub.URI = account.Clip(info.PublisherURI)

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -170,7 +171,7 @@ func (t *Tap) add(l *link, typ msgType, definition string) {
 	i := slices.IndexFunc(of, func(v *variant) bool { return v.msgType == typ })
 	if i < 0 {
 		i = len(of)
-		of = append(of, &variant{msgType: typ, definition: definition})
+		of = append(of, &variant{msgType: typ, definition: msgtypes.Complete(typ.name, typ.md5, definition)})
 		t.topics[l.topic] = of
 	}
 	v := of[i]

@@ -579,3 +579,15 @@ func TestTogether(t *testing.T) {
 		t.Errorf("channels %v and notices %v are left", c, n)
 	}
 }
+
+// TestDefinition: viewers get a definition that they can use, though the publisher sends none.
+func TestDefinition(t *testing.T) {
+	tp := tap.New(tap.Options{Name: "gorecord /r"})
+	s := tp.Source()
+	h := header("/a", text, false)
+	h[2].Value, h[3].Value = "992ce8a1687cec8c8bd883ec73ca41d1", ""
+	tp.Link("/t", h, &sink{})
+	if c := channel(t, s, "/t"); c.Definition != "string data\n" {
+		t.Errorf("channel %+v", c)
+	}
+}

@@ -58,6 +58,9 @@ func sound(t *testing.T, h rosbag.Header) []byte {
 	return f.b
 }
 
+// ownType is the field of a type that ROS does not have.
+var ownType = rosbag.Field{Key: "type", Value: "our_msgs/String"}
+
 var stringHeader = rosbag.Header{
 	{Key: "type", Value: "std_msgs/String"},
 	{Key: "md5sum", Value: "992ce8a1687cec8c8bd883ec73ca41d1"},
@@ -118,8 +121,8 @@ func TestDamage(t *testing.T) {
 		"not closed":       {slices.Concat(full[:field(t, full, "index_pos", 0)], make([]byte, 8), full[field(t, full, "index_pos", 0)+8:]), []string{"the bag was not closed"}, false, 12},
 		"cut":              {full[:second+60], []string{"bag header at 13", "chunk at"}, true, 7},
 		"trailing":         {slices.Concat(full, []byte("more")), []string{"4 bytes at "}, false, 12},
-		"definition":       {sound(t, rosbag.Header{stringHeader[0], stringHeader[1], {Key: "message_definition", Value: "int32 data\n"}}), []string{"connection 0, /a: the md5sum of its definition"}, false, 12},
-		"definition wrong": {sound(t, rosbag.Header{stringHeader[0], stringHeader[1], {Key: "message_definition", Value: "no field\n"}}), []string{"connection 0, /a: "}, false, 12},
+		"definition":       {sound(t, rosbag.Header{ownType, stringHeader[1], {Key: "message_definition", Value: "int32 data\n"}}), []string{"connection 0, /a: the md5sum of its definition"}, false, 12},
+		"definition wrong": {sound(t, rosbag.Header{ownType, stringHeader[1], {Key: "message_definition", Value: "no field\n"}}), []string{"connection 0, /a: "}, false, 12},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -171,10 +174,18 @@ func TestTorn(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	t.Parallel()
-	b := sound(t, rosbag.Header{stringHeader[0], stringHeader[1]})
-	r := checkBag(t, b, check.Options{Deep: true})
-	if !r.Sound || len(r.Warnings) != 1 || r.Warnings[0].Topic != "/a" || !strings.Contains(r.Warnings[0].What, "no message definition") {
-		t.Errorf("%+v", r)
+	for _, tt := range []struct {
+		header rosbag.Header
+		want   string
+	}{
+		{rosbag.Header{ownType, stringHeader[1]}, "connection 0 has no message definition"},
+		{rosbag.Header{stringHeader[0], stringHeader[1]}, "connection 0: its definition of std_msgs/String is empty: that of ROS noetic is used"},
+		{rosbag.Header{stringHeader[0], stringHeader[1], {Key: "message_definition", Value: "no field\n"}}, `connection 0: its definition of std_msgs/String has errors (line 1: no definition of "std_msgs/no"): that of ROS noetic is used`},
+	} {
+		r := checkBag(t, sound(t, tt.header), check.Options{Deep: true})
+		if !r.Sound || len(r.Warnings) != 1 || r.Warnings[0].Topic != "/a" || r.Warnings[0].What != tt.want {
+			t.Errorf("%+v, want %q", r, tt.want)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -18,20 +19,27 @@ import (
 // definitions compares the definition of each connection with its checksum.
 func (c *checker) definitions(conns []*rosbag.Connection) {
 	for _, conn := range conns {
-		definition, ok := conn.Header.Get(rosbag.KeyMessageDefinition)
+		_, ok := conn.Header.Get(rosbag.KeyMessageDefinition)
 		switch {
 		case !ok && c.report.Version < "2": // older versions have none
 			continue
-		case definition == "" && conn.Header.MD5Sum() != rosmsg.EmptyMD5Sum:
-			c.warn(conn.Topic, "connection %d has no message definition", conn.ID)
-			continue
-		}
-		if conn.Header.Type() == "*" || conn.Header.MD5Sum() == "*" {
+		case conn.Header.Type() == "*":
 			continue
 		}
 		typ, err := c.types.Of(conn)
-		if err != nil {
+		switch {
+		case errors.Is(err, msgtypes.ErrNoDefinition):
+			c.warn(conn.Topic, "connection %d has no message definition", conn.ID)
+			continue
+		case err != nil && conn.Header.MD5Sum() == "*":
+			continue
+		case err != nil:
 			c.definition(conn, err.Error())
+			continue
+		case typ.Replaced != "":
+			c.warn(conn.Topic, "connection %d: %s", conn.ID, typ.Replaced)
+			continue
+		case conn.Header.MD5Sum() == "*":
 			continue
 		}
 		if sum := typ.MD5Sum(); sum != conn.Header.MD5Sum() {
@@ -116,7 +124,9 @@ func (d *deep) add(m *rosbag.Message, st *connState, before Offset) {
 	if st.deep == nil {
 		st.deep = &deepState{conn: m.Conn}
 		if m.Conn.Header.Type() != "*" {
-			st.deep.typ, _ = d.c.types.Of(m.Conn) // definitions reports why it is nil
+			if typ, err := d.c.types.Of(m.Conn); err == nil { // definitions reports an error
+				st.deep.typ = typ.Type
+			}
 		}
 		if st.deep.typ != nil {
 			st.deep.stamps = st.deep.typ.HeaderStamps()

@@ -245,7 +245,10 @@ func (p *Printer) prepare(s *show, c *rosbag.Connection) {
 		p.o.Unshown(fmt.Errorf("%s: %w; its messages cannot be shown", wording.Shown(c.Topic), err))
 		return
 	}
-	if want := c.Header.MD5Sum(); want != "" && want != "*" && want != typ.MD5Sum() {
+	if typ.Replaced != "" {
+		p.o.Odd(fmt.Errorf("%s: %s", wording.Shown(c.Topic), typ.Replaced))
+	}
+	if want := c.Header.MD5Sum(); typ.Replaced == "" && want != "" && want != "*" && want != typ.MD5Sum() {
 		p.o.Odd(fmt.Errorf("%s: the definition of %s has md5sum %s, the connection %s; it is used anyway",
 			wording.Shown(c.Topic), wording.Shown(c.Header.Type()), typ.MD5Sum(), wording.Shown(want)))
 	}

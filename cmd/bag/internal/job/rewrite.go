@@ -10,9 +10,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/rewrite"
 	"github.com/gorosbag/gorosbag/internal/files"
+	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
-	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
 // Copy copies inputs to sink and shows the progress. It returns errors of the output, ready
@@ -97,8 +97,8 @@ func (j *Job) Rewrite(p Plan) (sum rewrite.Summary, err error) {
 		}
 	}
 	j.SayPlain(p.Inputs)
-	if types := p.Inputs.typesWithoutDefinition(); p.MCAP && len(types) > 0 {
-		j.Say("%s: no reader can decode %s: the bag has no definition", wording.Shown(out), strings.Join(types, ", "))
+	if p.MCAP {
+		j.sayDefinitions(out, p.Inputs)
 	}
 	j.Say("%s: %s%s%s%s", wording.Shown(out), wording.Plural(sum.Messages, "message"), Repeated(sum), leftOut(sum), p.misnamed())
 	return sum, j.Done()
@@ -167,20 +167,30 @@ func leftOut(sum rewrite.Summary) string {
 	return fmt.Sprintf("; %s left out, as others of the bags have them", wording.Plural(sum.LeftOut, "repeated latched message"))
 }
 
-// typesWithoutDefinition lists types that the inputs have no definition of, for MCAP: readers of
-// bags may know types by their md5sum.
-func (all Inputs) typesWithoutDefinition() []string {
-	var types []string
-	for _, in := range all {
+// sayDefinitions says, of MCAP files, what readers of the output cannot decode, and which definitions are not those
+// of the inputs. Readers of bags may know types by their md5sum.
+func (j *Job) sayDefinitions(out string, inputs Inputs) {
+	var types msgtypes.Cache
+	var unknown, replaced []string
+	for _, in := range inputs {
 		if in.Pipe != nil {
 			continue
 		}
 		for _, c := range in.Connections() {
-			if h := c.Header; h.MessageDefinition() == "" && h.MD5Sum() != rosmsg.EmptyMD5Sum && h.Type() != "std_msgs/Empty" {
-				types = append(types, h.Type())
+			switch t, err := types.Of(c); {
+			case errors.Is(err, msgtypes.ErrNoDefinition):
+				unknown = append(unknown, c.Header.Type())
+			case err == nil && t.Replaced != "":
+				replaced = append(replaced, fmt.Sprintf("%s: %s: %s", wording.Shown(in.Name), wording.Shown(c.Topic), t.Replaced))
 			}
 		}
 	}
-	slices.Sort(types)
-	return slices.Compact(types)
+	slices.Sort(replaced)
+	for _, line := range slices.Compact(replaced) {
+		j.Say("%s", line)
+	}
+	slices.Sort(unknown)
+	if unknown = slices.Compact(unknown); len(unknown) > 0 {
+		j.Say("%s: no reader can decode %s: the bag has no definition", wording.Shown(out), strings.Join(unknown, ", "))
+	}
 }

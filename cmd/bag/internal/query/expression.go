@@ -152,6 +152,9 @@ func (x *Expression) Finish(input string) (Findings, error) {
 	default:
 		found.Lines = append(found.Lines, fmt.Sprintf("%s: %s left out because the expression cannot be evaluated for them", wording.Shown(input), wording.Plural(x.undecided, "message")))
 	}
+	for _, replaced := range x.program.Replaced() {
+		found.Lines = append(found.Lines, fmt.Sprintf("%s: %s", wording.Shown(input), replaced))
+	}
 	for _, lack := range x.program.Missing() {
 		found.Lines = append(found.Lines, "expression: "+lack.String())
 		found.Misspelt = found.Misspelt || !lack.Optional

@@ -3,6 +3,7 @@ package rewrite
 import (
 	"io"
 
+	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
 	"github.com/gorosbag/gorosbag/internal/ros2/mcapwriter"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -14,6 +15,7 @@ type MCAPSink struct {
 	conn     *rosbag.Connection // connection of the last message
 	channel  *mcapChannel       // channel of conn
 	schemas  map[mcapType]uint16
+	types    msgtypes.Cache
 }
 
 type mcapChannel struct {
@@ -89,6 +91,9 @@ func mcapMetadata(c *rosbag.Connection) map[string]string {
 // schema writes the schema of c's type, if it is new, and returns its id.
 func (s *MCAPSink) schema(c *rosbag.Connection) (uint16, error) {
 	t := mcapType{c.Header.Type(), c.Header.MessageDefinition()}
+	if known, err := s.types.Of(c); err == nil {
+		t.definition = known.Definition
+	}
 	if id, ok := s.schemas[t]; ok {
 		return id, nil
 	}

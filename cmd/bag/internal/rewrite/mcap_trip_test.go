@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/rewrite"
+	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -82,6 +83,9 @@ func TestMCAPTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := fullMessages(in)
+			for i := range want { // MCAP gets definitions that its readers can use
+				want[i].Definition = msgtypes.Complete(want[i].Type, want[i].MD5, want[i].Definition)
+			}
 			if d := cmp.Diff(want, fullMessages(again)); d != "" {
 				t.Errorf("as MCAP (-want +got):\n%.2000s", d)
 			}

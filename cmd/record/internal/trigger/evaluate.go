@@ -74,6 +74,11 @@ func (e *evaluator) check(r *rule, conn *rosbag.Connection) {
 	if err != nil {
 		return // the first message shows whether the error matters
 	}
+	for _, replaced := range r.program.Replaced() {
+		if r.fields.first(replaced) {
+			e.log.Info("a definition is not as it should be: triggers use another one", zap.String("topic", conn.Topic), zap.String("reason", replaced))
+		}
+	}
 	for _, lack := range r.fields.add(conn.Topic, lacking, len(r.topics)) {
 		e.lacks(r, conn, lack.Field, lack.Reason)
 	}

@@ -1,0 +1,107 @@
+package msgtypes
+
+import (
+	_ "embed" // the table
+	"iter"
+	"strings"
+	"sync"
+
+	"github.com/gorosbag/gorosbag/rosmsg"
+)
+
+// noeticText has the fields and constants of the types that ship with ROS 1 noetic, and of the packages that
+// most robots have beside those.
+//
+//go:embed noetic.txt
+var noeticText string
+
+// noetic has them by the name of the type.
+var noetic = sync.OnceValue(func() map[string]string {
+	all := make(map[string]string)
+	for name, text := range TableBlocks(noeticText) {
+		all[name] = text
+	}
+	return all
+})
+
+// TableBlocks yields what follows each "MSG: " at the start of a line of a table of types, and the lines after it.
+func TableBlocks(table string) iter.Seq2[string, string] {
+	return func(yield func(header, body string) bool) {
+		for block := range strings.SplitSeq(strings.TrimPrefix(table, "MSG: "), "\nMSG: ") {
+			header, body, _ := strings.Cut(block, "\n")
+			if body != "" && !strings.HasSuffix(body, "\n") {
+				body += "\n"
+			}
+			if !yield(header, body) {
+				return
+			}
+		}
+	}
+}
+
+// Text returns the fields and constants of a type of ROS 1 noetic, without those of the types that it is made of
+// and without comments.
+func Text(name string) (text string, ok bool) {
+	text, ok = noetic()[name]
+	return text, ok
+}
+
+// Definition returns the definition of a type of ROS 1 noetic, without comments, and its md5sum.
+func Definition(name string) (definition, md5sum string, ok bool) {
+	if _, ok := Text(name); !ok {
+		return "", "", false
+	}
+	definition = Compose(name, Text)
+	t, err := rosmsg.Parse(name, definition)
+	if err != nil {
+		panic("msgtypes: table of noetic: " + err.Error())
+	}
+	return definition, t.MD5Sum(), true
+}
+
+// separator is the line between the parts of a definition.
+var separator = strings.Repeat("=", 80)
+
+// Compose makes the definition of a type from its fields and constants and those of all types that it is made of.
+// What text does not know is left out.
+func Compose(name string, text func(name string) (string, bool)) string {
+	var b strings.Builder
+	seen := map[string]bool{name: true}
+	var walk func(name, own string)
+	walk = func(name, own string) {
+		b.WriteString(own + "\n") // as ROS does; its Python needs a line in a part without fields
+		for _, used := range uses(name, own) {
+			if t, ok := text(used); ok && !seen[used] {
+				seen[used] = true
+				b.WriteString(separator + "\nMSG: " + used + "\n")
+				walk(used, t)
+			}
+		}
+	}
+	own, _ := text(name)
+	walk(name, own)
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// primitives are the types that are no messages.
+const primitives = " bool int8 byte uint8 char int16 uint16 int32 uint32 int64 uint64 float32 float64 string time duration "
+
+// uses returns the full names of the messages that the text of a type uses, in the order of their first use.
+func uses(name, text string) []string {
+	pkg, _, _ := strings.Cut(name, "/")
+	var all []string
+	for line := range strings.Lines(text) {
+		typ, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		base, _, _ := strings.Cut(typ, "[")
+		switch {
+		case base == "" || strings.Contains(primitives, " "+base+" ") || strings.Contains(rest, "="):
+			continue
+		case base == "Header":
+			base = "std_msgs/Header"
+		case !strings.Contains(base, "/"):
+			base = pkg + "/" + base
+		}
+		all = append(all, base)
+	}
+	return all
+}
