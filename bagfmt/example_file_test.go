@@ -111,17 +111,18 @@ func ExampleNewReader() {
 	if err != nil {
 		panic(err)
 	}
-	var types rosmsg.Cache
+	types := make(map[*rosbag.Connection]*rosmsg.Type)
+	for _, c := range r.Connections() {
+		if types[c], err = rosmsg.Parse(c.Header.Type(), c.Header.MessageDefinition()); err != nil {
+			panic(err)
+		}
+	}
 	for m, err := range rosbag.Messages(r, rosbag.Query{}) {
 		if err != nil {
 			fmt.Println(err) // damage at this place; the loop continues after it
 			continue
 		}
-		t, err := types.Type(m.Conn.Header.Type(), m.Conn.Header.MessageDefinition())
-		if err != nil {
-			panic(err)
-		}
-		v, err := t.Decode(m.Data())
+		v, err := types[m.Conn].Decode(m.Data())
 		if err != nil {
 			panic(err)
 		}

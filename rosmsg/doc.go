@@ -2,7 +2,7 @@
 //
 // A definition is the text that connection headers and bags carry: the message's own
 // fields and constants, then a block for each type that it is made of. [Parse] turns
-// it into a [Type], and a [Cache] does so once for each. A Type computes the md5sum as
+// it into a [Type]. A Type computes the md5sum as
 // ROS does, decodes payloads into values of Go ([Type.Decode]), finds single fields
 // without decoding the rest ([Type.Path], [Path.Lookup]) and prints messages as JSON,
 // as text and as CSV.

@@ -219,18 +219,3 @@ func ExampleValue_Index() {
 	// 2
 	// float32[]
 }
-
-// One Cache for all connections of a bag: each definition is parsed once.
-func ExampleCache() {
-	var types rosmsg.Cache
-	first, err := types.Type("geometry_msgs/PointStamped", pointStamped)
-	if err != nil {
-		panic(err)
-	}
-	again, err := types.Type("geometry_msgs/PointStamped", pointStamped)
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(first == again, first.MD5Sum())
-	// Output: true c63aecb41bfdfd6b7e1fac37c7cbe7bf
-}

@@ -141,7 +141,11 @@ type types struct {
 func (t *types) of(c *rosbag.Connection) (*rosmsg.Type, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.cache.Of(c)
+	known, err := t.cache.Of(c)
+	if err != nil {
+		return nil, err
+	}
+	return known.Type, nil
 }
 
 // set returns the recordings that a request is about: all, or that with the number bag.

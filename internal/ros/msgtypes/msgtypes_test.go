@@ -2,7 +2,6 @@ package msgtypes_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -137,7 +136,7 @@ func conn(name, md5sum, definition string) *rosbag.Connection {
 	}}
 }
 
-// TestCache: connections of one definition share a type; a bag with endless definitions fills no memory.
+// TestCache: connections of one definition share a type.
 func TestCache(t *testing.T) {
 	t.Parallel()
 	var c msgtypes.Cache
@@ -151,11 +150,6 @@ func TestCache(t *testing.T) {
 	for range 2 {
 		if b, err := c.Of(conn("std_msgs/String", ownMD5, "")); b != nil || !errors.Is(err, msgtypes.ErrNoDefinition) {
 			t.Errorf("another md5sum: %p, %v", b, err)
-		}
-	}
-	for i := range 2000 {
-		if typ, err := c.Of(conn("a/B", "*", fmt.Sprintf("int8 a%d", i))); err != nil || len(typ.Fields()) != 1 {
-			t.Fatal(err)
 		}
 	}
 }

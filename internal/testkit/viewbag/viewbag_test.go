@@ -70,7 +70,7 @@ func TestPictures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			others[m.Conn.Topic] = scene.KindOf(typ)
+			others[m.Conn.Topic] = scene.KindOf(typ.Type)
 		}
 	}
 	for _, want := range pictures {
@@ -79,7 +79,7 @@ func TestPictures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := picture.For(typ).Picture(m.Data(), picture.Options{Pixels: true})
+		p, err := picture.For(typ.Type).Picture(m.Data(), picture.Options{Pixels: true})
 		switch {
 		case want.Error != "":
 			if err == nil || !strings.Contains(err.Error(), want.Error) {
