@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +22,8 @@ type fakeUDP struct {
 	*fakePublisher
 	t    *testing.T
 	conn *net.UDPConn
-	id   byte // number of the last message
+	id   byte         // number of the last message
+	port atomic.Int32 // in its replies
 
 	mu    sync.Mutex
 	asked [][]any // each UDPROS offer: name, header, host, port, datagram bytes
@@ -33,6 +35,7 @@ const fakeConnID = 77
 func newFakeUDP(t *testing.T, masterURI string) *fakeUDP {
 	t.Helper()
 	p := &fakeUDP{fakePublisher: newFakePublisher(t, "/t", sends("/t")), t: t, conn: listenUDP(t, "127.0.0.1"), known: true}
+	p.port.Store(1)
 	p.answer = p.slave
 	p.register(masterURI, "/fake")
 	return p
@@ -57,7 +60,7 @@ func (p *fakeUDP) slave(method string, args []any) any {
 		p.asked = append(p.asked, args[2].([]any)[0].([]any))
 		p.known = true
 		header := fields.List(without(goodHeader("/t"), "latching")).Append(nil)
-		return []any{1, "", []any{"UDPROS", "127.0.0.1", 1, fakeConnID, 1500, header}}
+		return []any{1, "", []any{"UDPROS", "127.0.0.1", int(p.port.Load()), fakeConnID, 1500, header}}
 	case "getBusInfo":
 		rows := []any{[]any{1, "/other", "o", "TCPROS", "/t", true, "x"}}
 		if p.known {
@@ -208,7 +211,8 @@ func TestUDPLink(t *testing.T) {
 	}
 }
 
-// Datagrams of others are ignored, even if they know all numbers.
+// Datagrams of others are ignored, even if they know all numbers. Messages with the number of the connection may be the
+// publisher's, and count as lost.
 func TestUDPStrangers(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
@@ -227,10 +231,41 @@ func TestUDPStrangers(t *testing.T) {
 	_, _ = p.conn.WriteToUDPAddrPort(make([]byte, 1501), p.to())
 	p.send("second")
 	waitFor(t, "the message", func() bool { return b.count() == 2 })
-	if diff := cmp.Diff([]string{"first", "second"}, b.messages()); diff != "" || b.missing() != 0 {
-		t.Errorf("%d lost: %s", b.missing(), diff)
+	if diff := cmp.Diff([]string{"first", "second"}, b.messages()); diff != "" || b.missing() != 2 {
+		t.Errorf("%d lost, want 2: %s", b.missing(), diff)
 	}
 	saidOnce(t, "not the publisher's", said("not the publisher's"), start)
+}
+
+// TestUDPStrayDatagram: a datagram of somebody else before the publisher's first one does not keep the publisher out,
+// whether it sends from the port in its reply or, as roscpp, from another one.
+func TestUDPStrayDatagram(t *testing.T) {
+	t.Parallel()
+	const messages = 500
+	for name, tt := range map[string]struct {
+		replied bool
+		lost    int
+	}{"the port of the reply": {true, 0}, "another port": {false, 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMaster(t)
+			p := newFakeUDP(t, m.URI())
+			if tt.replied {
+				p.port.Store(int32(p.conn.LocalAddr().(*net.UDPAddr).Port))
+			}
+			b, s, _ := udpSubscriber(t, nodeOptions("sub", m.URI()))
+			waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
+			sendUDP(t, listenUDP(t, "127.0.0.1"), p.to(), fakeConnID, 99, "stray")
+			waitFor(t, "the stray message", func() bool { return b.count() == 1 })
+			for i := range messages {
+				p.send("x")
+				waitFor(t, fmt.Sprint("message ", i), func() bool { return b.count()+b.missing() == i+2 })
+			}
+			if b.count() != 1+messages-tt.lost || b.missing() != tt.lost {
+				t.Errorf("%d messages, %d lost, want %d and %d", b.count(), b.missing(), 1+messages-tt.lost, tt.lost)
+			}
+		})
+	}
 }
 
 // A message above the limit is lost, counted and logged; the link survives.

@@ -35,6 +35,7 @@ var udpReply = xmlrpc.Limits{BodyBytes: 2 << 20, Depth: 4, Values: 256}
 // udpSource is the publisher's reply to a request for UDPROS.
 type udpSource struct {
 	hostport string
+	port     uint16
 	connID   uint32
 	header   wire.Header
 }
@@ -115,7 +116,7 @@ func parseUDPSource(proto []any) (*udpSource, error) {
 		return nil, &wire.HeaderError{Reason: "invalid fields", Err: err}
 	}
 	h := wire.Header(list)
-	return &udpSource{net.JoinHostPort(host, strconv.Itoa(port)), uint32(int32(id)), h}, h.CheckPublisher()
+	return &udpSource{net.JoinHostPort(host, strconv.Itoa(port)), uint16(port), uint32(int32(id)), h}, h.CheckPublisher()
 }
 
 // udpAllowed returns the addresses that a publisher may send from: those of the host in the reply,
@@ -158,7 +159,7 @@ func (l *link) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSource
 		return 0, err
 	}
 	r := &udpReader{
-		conn: conn, connID: src.connID, allowed: allowed, stats: &l.stats, sink: sink,
+		conn: conn, connID: src.connID, origin: udpros.Origin{Allowed: allowed, Port: src.port}, stats: &l.stats, sink: sink,
 		frames: udpros.Assembler{Max: int64(l.sub.opts.MaxMessageBytes)},
 		onStranger: func(from netip.AddrPort) {
 			l.sub.logger().Warn("datagrams that are not the publisher's are ignored", zap.String("publisher", l.uri), zap.Stringer("from", from))

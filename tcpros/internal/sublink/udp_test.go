@@ -49,8 +49,9 @@ type textSink struct {
 
 func (s textSink) Frames(b []byte, _ int, _ time.Time) { s.got <- string(b[4:]) }
 
-// A datagram that is too short or too long does not make its sender the publisher. Lost messages are
-// reported, those above the limit with their size.
+// A datagram that is too short or too long, or that comes before the publisher's, does not make its sender the
+// publisher. Lost messages are reported, those above the limit with their size, and those that are refused although
+// they may be the publisher's.
 func TestUDPReader(t *testing.T) {
 	t.Parallel()
 	const conn = 7
@@ -60,8 +61,9 @@ func TestUDPReader(t *testing.T) {
 			here, stranger, publisher := listenLoopback(t), listenLoopback(t), listenLoopback(t)
 			got := make(chan string, 100)
 			r := &udpReader{
-				conn: here, connID: conn, allowed: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, stats: &linkCounters{}, sink: textSink{got: got},
+				conn: here, connID: conn, stats: &linkCounters{}, sink: textSink{got: got},
 				frames:     udpros.Assembler{Max: 100},
+				origin:     udpros.Origin{Allowed: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Port: uint16(publisher.LocalAddr().(*net.UDPAddr).Port)},
 				onStranger: func(netip.AddrPort) { got <- "a stranger" },
 				onTooLarge: func(err error) { got <- err.Error() },
 			}
@@ -91,9 +93,20 @@ func TestUDPReader(t *testing.T) {
 			send(stranger, whole[:3])
 			send(stranger, whole[:udpros.HeaderBytes])
 			send(stranger, append(whole, make([]byte, udpros.DatagramBytes)...))
+			lost()
+			add("a stranger")
+			send(stranger, datagram(conn+1, 1, "of another connection"))
+			add("a stranger")
+			send(stranger, datagram(conn, 77, "too early"))
+			add("too early")
 			send(publisher, whole)
 			add("first")
 			send(stranger, datagram(conn, 2, "of a stranger"))
+			lost()
+			add("a stranger")
+			part := datagram(conn, 2, "a later part of the message of a stranger")
+			part[4] = 1
+			send(stranger, part)
 			add("a stranger")
 			send(publisher, datagram(conn, 3, "after a gap"))
 			lost()
@@ -209,7 +222,8 @@ func TestUDPSource(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		default:
 			id, _ := tt.proto[3].(int)
-			want := udpSource{fmt.Sprint("h:", tt.proto[2]), uint32(id), wire.Header(header)}
+			port, _ := tt.proto[2].(int)
+			want := udpSource{fmt.Sprint("h:", port), uint16(port), uint32(id), wire.Header(header)}
 			if diff := cmp.Diff(want, *src, cmp.AllowUnexported(udpSource{})); diff != "" {
 				t.Errorf("%s: %s", name, diff)
 			}

@@ -12,18 +12,17 @@ import (
 
 // udpReader receives from one publisher.
 type udpReader struct {
-	conn    *net.UDPConn
-	connID  uint32
-	allowed []netip.Addr // of the publisher's machine
-	stats   *linkCounters
-	sink    LinkSink
-	lost    func(int) // may be nil
+	conn   *net.UDPConn
+	connID uint32
+	origin udpros.Origin
+	stats  *linkCounters
+	sink   LinkSink
+	lost   func(int) // may be nil
 
 	onStranger func(netip.AddrPort)
 	onTooLarge func(error)
 
 	frames udpros.Assembler
-	from   netip.AddrPort // the publisher's socket, once it has sent
 }
 
 // run reads until the socket is closed.
@@ -37,7 +36,7 @@ func (r *udpReader) run() error {
 			r.report(r.frames.Abandon())
 			return err
 		}
-		if n > udpros.DatagramBytes || n <= udpros.HeaderBytes || !r.admits(from, buf[:n]) {
+		if n <= udpros.HeaderBytes || !r.admits(from, buf[:n]) {
 			continue
 		}
 		r.stats.bytes.Add(uint64(n))
@@ -49,26 +48,37 @@ func (r *udpReader) run() error {
 		}
 		if frame != nil {
 			r.stats.frames.Add(1)
+			r.origin.Whole++
 			Deliver(r.sink, frame, time.Now())
 		}
 	}
 }
 
-// admits reports whether a datagram comes from the publisher: the first datagram must come from the
-// publisher's machine, all others from the socket that sent the first.
+// admits reports whether a datagram is one of the publisher. A message whose first datagram is refused although it has
+// the number of the connection may be the publisher's, and counts as lost.
 func (r *udpReader) admits(from netip.AddrPort, datagram []byte) bool {
 	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
-	if from == r.from && binary.LittleEndian.Uint32(datagram) == r.connID {
-		return true
+	if binary.LittleEndian.Uint32(datagram) != r.connID {
+		r.onStranger(from)
+		return false
 	}
-	for _, a := range r.allowed {
-		if a == from.Addr() && !r.from.IsValid() && binary.LittleEndian.Uint32(datagram) == r.connID {
-			r.from = from
-			return true
+	tooLong := len(datagram) > udpros.DatagramBytes
+	ok, moved := false, false
+	if !tooLong {
+		ok, moved = r.origin.Admits(from)
+	}
+	if !ok {
+		if udpros.Begins(datagram) {
+			r.report(1)
 		}
+		r.onStranger(from)
+		return false
 	}
-	r.onStranger(from)
-	return false
+	if moved {
+		r.report(r.frames.Abandon())
+		r.frames = udpros.Assembler{Max: r.frames.Max} // numbers its messages in its own way
+	}
+	return true
 }
 
 func (r *udpReader) report(lost int) {

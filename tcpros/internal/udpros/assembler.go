@@ -83,6 +83,9 @@ type Assembler struct {
 	ahead  uint64 // bit i: block next+1+i has arrived
 }
 
+// Begins reports whether a datagram, which is longer than HeaderBytes, is the first one of a message.
+func Begins(datagram []byte) bool { return datagram[4] == udpData0 }
+
 // Add processes a datagram. It returns the frame that the datagram completes, valid until the next
 // call, or nil, and the number of messages that are lost as the datagram shows: -1 for a message
 // that was counted as lost and arrives late.
