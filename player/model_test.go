@@ -195,13 +195,11 @@ func (m *model) stepBack(now time.Duration) {
 	if !m.schedule.Paused {
 		return
 	}
-	m.steps = 0
 	to := m.next - 1
 	if m.published {
 		to--
 	}
 	if to < 0 {
-		m.arrive(now, 0, 0, false)
 		return
 	}
 	m.arrive(now, m.messages[to].At, to, false)

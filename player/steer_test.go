@@ -52,7 +52,16 @@ type ordersAt = map[time.Duration]func(control.Control)
 func toggle(c control.Control) { c.Toggle() }
 func step(c control.Control)   { c.Step() }
 func back(c control.Control)   { c.StepBack() }
-func stop(c control.Control)   { c.Stop() }
+
+// noBack tries to step back where no message is before.
+func noBack(t *testing.T) func(control.Control) {
+	return func(c control.Control) {
+		if c.StepBack() {
+			t.Error("a step back succeeds at the beginning")
+		}
+	}
+}
+func stop(c control.Control) { c.Stop() }
 
 func seek(to time.Duration) func(control.Control) { return func(c control.Control) { c.Seek(to) } }
 
@@ -143,8 +152,8 @@ func TestSteer(t *testing.T) {
 		},
 		"step back at the beginning": {
 			Options{Paused: true},
-			ordersAt{0: step, 100 * ms: back, 200 * ms: back, 300 * ms: step, 400 * ms: stop},
-			"0s 0; 300ms 0; 400ms drain",
+			ordersAt{0: step, 100 * ms: noBack(t), 200 * ms: step, 300 * ms: back, 400 * ms: noBack(t), 500 * ms: seek(0), 600 * ms: noBack(t), 700 * ms: step, 800 * ms: stop},
+			"0s 0; 200ms 1; 300ms 0; 700ms 0; 800ms drain",
 		},
 		"step back after a seek": {
 			Options{Paused: true},

@@ -27,7 +27,7 @@ type Control interface {
 	Step() bool
 	// StepBack goes back to the message before the last one that was published, with the
 	// latched state of that moment, publishes it and stays paused. It reports false, and does
-	// nothing, while play is running.
+	// nothing, while play is running and if there is no message before.
 	StepBack() bool
 	// Burst publishes the next n messages at once and stays paused. It reports false, and
 	// does nothing, while play is running.

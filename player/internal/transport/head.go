@@ -36,6 +36,9 @@ func (h *Head) Span() (zero rosbag.Time, length time.Duration) { return h.zero, 
 // Begun reports whether play has begun.
 func (h *Head) Begun() bool { return h.begun }
 
+// atFirst reports whether play is at the first message, or before it.
+func (h *Head) atFirst() bool { return h.place == Place{Stamp: h.zero} }
+
 // Paused reports whether play is paused.
 func (h *Head) Paused() bool { return h.schedule.Paused }
 

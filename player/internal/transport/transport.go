@@ -131,9 +131,9 @@ func (t *Transport) Burst(n int) bool {
 }
 
 // StepBack goes back to the message before the last one that was published. It reports
-// false, and does nothing, while play is running.
+// false, and does nothing, while play is running and if there is no message before.
 func (t *Transport) StepBack() (Effects, bool) {
-	if !t.head.schedule.Paused || t.head.finished {
+	if !t.head.schedule.Paused || t.head.finished || t.head.atFirst() {
 		return Effects{}, false
 	}
 	back := 1

@@ -161,6 +161,16 @@ func TestEffects(t *testing.T) {
 			do:   func(p *Transport) Effects { e, _ := p.StepBack(); return e },
 			want: Effects{Changed: true, Read: true, Request: ReadRequest{From: at(100 * ms), Back: 1, Arrive: true, Loop: loop}},
 		},
+		"step back from the first message": {
+			o: Options{Schedule: Schedule{Paused: true}}, pos: []time.Duration{0},
+			do: func(p *Transport) Effects {
+				e, ok := p.StepBack()
+				if ok {
+					panic("it reports success")
+				}
+				return e
+			},
+		},
 		"two steps back, before the reader is there": {
 			o: Options{Schedule: Schedule{Paused: true}}, pos: []time.Duration{0, 100 * ms},
 			do:   func(p *Transport) Effects { p.StepBack(); e, _ := p.StepBack(); return e },
@@ -170,11 +180,11 @@ func TestEffects(t *testing.T) {
 			o: Options{Schedule: Schedule{Paused: true}}, pos: []time.Duration{0, 100 * ms},
 			do: func(p *Transport) Effects {
 				p.StepBack()
-				p.Arrive(at(0), 0, true, 0)
+				p.Arrive(at(100*ms), 100*ms, true, 0)
 				e, _ := p.StepBack()
 				return e
 			},
-			want: Effects{Changed: true, Read: true, Request: ReadRequest{From: at(0), Back: 1, Arrive: true, Loop: loop}},
+			want: Effects{Changed: true, Read: true, Request: ReadRequest{From: at(100 * ms), Back: 1, Arrive: true, Loop: loop}},
 		},
 		"loop on: reading continues after the last message": {
 			pos: []time.Duration{0, 100 * ms}, do: func(p *Transport) Effects { return p.SetLoop(true, 0) },
