@@ -26,7 +26,10 @@ func dryRun(ctx context.Context, s *settings, bags []*player.Bag, node *tcpros.N
 			return r.report(nil, err)
 		}
 	}
-	if err == nil || errors.Is(err, context.Canceled) {
+	if ctx.Err() != nil { // what was printed, if anything, is not all
+		err = errors.New("interrupted: not everything was listed")
+	}
+	if err == nil {
 		return program.ExitOK
 	}
 	return r.report(nil, err)

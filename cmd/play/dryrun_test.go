@@ -73,3 +73,29 @@ func (o outputThat) Write(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
+
+// TestDryRunInterrupted: what is listed after an interrupt is not all, so the exit code says so.
+func TestDryRunInterrupted(t *testing.T) {
+	t.Parallel()
+	s, err := parse([]string{"../../bagfmt/testdata/cpp_lz4.bag"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := zap.NewNop()
+	bags, err := open(t.Context(), io.Discard, log, s.selection.bags, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, err := tcpros.NewNode(t.Context(), tcpros.NodeOptions{BaseName: "play", MasterURI: "http://127.0.0.1:1", Args: tcpros.Args{IP: "127.0.0.1"}, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer node.Close(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var errs strings.Builder
+	r := reporter{out: io.Discard, errs: &program.Errors{W: &errs, Name: name}}
+	if code := dryRun(ctx, s, bags, node, log, &r, io.Discard); code != program.ExitUsage || !strings.Contains(errs.String(), "interrupted") {
+		t.Errorf("exit code %d, %q", code, errs.String())
+	}
+}
