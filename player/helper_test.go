@@ -87,9 +87,10 @@ func (g *fakeGraph) Advertise(o tcpros.AdvertiseOptions, _ []plan.PublisherID) (
 }
 
 // Registered takes as long as the test says.
-func (g *fakeGraph) Registered(ctx context.Context, topics []string) {
+func (g *fakeGraph) Registered(ctx context.Context, topics []string) (answered bool) {
 	g.registered = topics
 	pacing.Wait(ctx, g.registers)
+	return ctx.Err() == nil
 }
 
 func (g *fakeGraph) State(ctx context.Context) (tcpros.SystemState, error) { return g.state(ctx) }

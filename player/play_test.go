@@ -116,6 +116,35 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestNoMaster: an end before the master has answered is a loss of everything, also an end by Control.Stop.
+func TestNoMaster(t *testing.T) {
+	t.Parallel()
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 0)...)
+	for name, stop := range map[string]bool{"interrupt": false, "stop": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				g := newFakeGraph()
+				g.registers = time.Hour
+				s, err := playFake(ctx, g, Options{Bags: testplay.OpenBags(t, bag), OnStart: func(c control.Control) {
+					time.AfterFunc(time.Second, func() {
+						if stop {
+							c.Stop()
+						} else {
+							cancel()
+						}
+					})
+				}})
+				if err != nil || !s.NoMaster || !s.Lossy() || s.Messages != 0 {
+					t.Errorf("%+v, %v", s, err)
+				}
+			})
+		})
+	}
+}
+
 func TestPhases(t *testing.T) {
 	t.Parallel()
 	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 0, 250*ms)...)

@@ -26,6 +26,7 @@ type run struct {
 	graph     stage.Graph
 	plan      *plan.Plan
 	conductor *conductor
+	noMaster  bool // the master never answered
 }
 
 // perform starts the goroutines and runs the phases.
@@ -136,7 +137,7 @@ func (r *run) phases(ctx, playCtx context.Context) (control.Summary, error) {
 func (r *run) prepare(ctx context.Context) error {
 	r.conductor.setPhase(control.PhaseRegister)
 	query := stage.Ask(ctx, r.graph)
-	r.graph.Registered(ctx, r.conductor.output.Published())
+	r.noMaster = !r.graph.Registered(ctx, r.conductor.output.Published())
 	if r.o.Delay > 0 && ctx.Err() == nil {
 		r.conductor.setPhase(control.PhaseDelay)
 		pacing.Wait(ctx, r.o.Delay)
@@ -189,7 +190,7 @@ func (r *run) summary() control.Summary {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.output.Summarize(&s)
-	s.Unplayable = c.plan.Unplayable()
+	s.Unplayable, s.NoMaster = c.plan.Unplayable(), r.noMaster
 	t, now := &c.timing, c.time.Now()
 	s.Played, s.Elapsed = c.transport.Head().Played(now), t.Elapsed(now)
 	s.Timing = control.Timing(t.Quantiles())

@@ -189,11 +189,13 @@ func (g *ManyNodes) Advertise(o tcpros.AdvertiseOptions, keys []plan.PublisherID
 }
 
 // Registered implements Graph: it waits until the master knows each topic of each node.
-func (g *ManyNodes) Registered(ctx context.Context, _ []string) {
+func (g *ManyNodes) Registered(ctx context.Context, _ []string) (answered bool) {
 	awaitRegistered(ctx, func() (known, registered bool) {
 		state, err := g.State(ctx)
+		answered = answered || err == nil
 		return err == nil, g.registered(&state)
 	})
+	return answered
 }
 
 // registered reports whether the master knows each topic of each node.

@@ -161,13 +161,20 @@ func TestRegistered(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	one.Registered(ctx, []string{"/t/one"})
-	many.Registered(ctx, nil)
+	if !one.Registered(ctx, []string{"/t/one"}) || !many.Registered(ctx, nil) {
+		t.Error("the master has not answered")
+	}
 	if ctx.Err() != nil || !one.published(ctx, []string{"/t/one", "/t/other"}) || one.published(ctx, []string{"/t/one", "/never"}) {
 		t.Error("not what is registered")
 	}
 	if m.Close(); one.published(ctx, nil) {
 		t.Error("published without a master")
+	}
+	away, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	alone := OneNode{newNodeAt(t, "alone", m.URI())}
+	if alone.Registered(away, nil) || NewManyNodes(alone.Node, nil, zap.NewNop()).Registered(away, nil) {
+		t.Error("a master that is not there has answered")
 	}
 }
 

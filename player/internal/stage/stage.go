@@ -38,8 +38,9 @@ type Publication interface {
 
 // Graph is the part of a node that play needs.
 type Graph interface {
-	// Registered waits until the master knows the topics, or ctx ends.
-	Registered(ctx context.Context, topics []string)
+	// Registered waits until the master knows the topics, or ctx ends. It reports whether the master has
+	// ever answered.
+	Registered(ctx context.Context, topics []string) (answered bool)
 	Resolve(name string) (string, error)
 	// State asks the master for the state of the graph.
 	State(ctx context.Context) (tcpros.SystemState, error)
@@ -104,17 +105,19 @@ const (
 
 // Registered implements Graph. Without a master it waits, as stock does: messages that are
 // published without a master reach no subscriber.
-func (g OneNode) Registered(ctx context.Context, topics []string) {
+func (g OneNode) Registered(ctx context.Context, topics []string) (answered bool) {
 	awaitRegistered(ctx, func() (known, registered bool) {
 		if !g.MasterUp() {
 			return false, false // the node itself polls for the master, less often
 		}
+		answered = true
 		uri, err := g.Master().LookupNode(ctx, g.Name())
 		if err != nil || uri != g.URI() {
 			return false, false
 		}
 		return true, g.published(ctx, topics)
 	})
+	return answered
 }
 
 // awaitRegistered waits until ask reports that the topics are registered. It gives up registerTimeout

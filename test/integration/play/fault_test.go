@@ -243,6 +243,17 @@ func TestPlayLossless(t *testing.T) {
 	}
 }
 
+// TestPlayNoMaster: an interrupt while the master does not answer is no success.
+func TestPlayNoMaster(t *testing.T) {
+	t.Parallel()
+	g := &harness.Graph{T: t, Port: harness.FreePort(t), Dir: t.TempDir()}
+	bags.Make(g, "walk.bag", bags.Walk()...)
+	play := g.Start("goplay", "walk.bag")
+	play.Printed("Failed to contact master")
+	play.Signal(syscall.SIGINT)
+	play.Ended(3, "lost: all, for the master never answered", "goplay: not all was played: all, for the master never answered")
+}
+
 // TestPlayHeldUp: a subscriber that never reads stops lossless play. The log names it, and an interrupt
 // ends play at once all the same.
 func TestPlayHeldUp(t *testing.T) {

@@ -161,6 +161,9 @@ func Losses(s *control.Summary) string {
 	if s.Undelivered != nil {
 		parts = append(parts, s.Undelivered.Error())
 	}
+	if s.NoMaster {
+		parts = append(parts, "all, for the master never answered")
+	}
 	if len(parts) == 0 {
 		return "none"
 	}
