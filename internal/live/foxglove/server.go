@@ -25,8 +25,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
 
-// The subprotocols, the preferred one first. Their messages are the same, but for playback control,
-// which only sdkProtocol has.
+// The subprotocols. Their messages are the same, but for playback control, which only sdkProtocol has.
 const (
 	sdkProtocol = "foxglove.sdk.v1"
 	oldProtocol = "foxglove.websocket.v1"
@@ -72,7 +71,8 @@ func New(source live.Source, log *zap.Logger) *Server {
 
 // ServeHTTP upgrades a request, and serves the viewer until it leaves.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !offersProtocol(r.Header) {
+	protocol := offeredProtocol(r.Header)
+	if protocol == "" {
 		http.Error(w, "the viewer must offer the WebSocket subprotocol "+sdkProtocol+" or "+oldProtocol, http.StatusBadRequest)
 		return
 	}
@@ -84,7 +84,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	since := time.Now()
 	up := &upgrade{ResponseWriter: w, stalled: s.timing.stalled}
 	ws, err := websocket.Accept(up, r, &websocket.AcceptOptions{
-		Subprotocols:       subprotocols,
+		Subprotocols:       []string{protocol},
 		InsecureSkipVerify: true, // the caller has checked the origin by rules of its own
 	})
 	if err != nil {
@@ -109,16 +109,17 @@ func (s *Server) begin() bool {
 	return !s.closed
 }
 
-// offersProtocol reports whether a request offers one of the subprotocols.
-func offersProtocol(h http.Header) bool {
+// offeredProtocol returns the first subprotocol that a request offers and the server knows; empty if there is none.
+// A viewer lists what it prefers first: some offer sdkProtocol, too, without knowing all of it.
+func offeredProtocol(h http.Header) string {
 	for _, list := range h.Values("Sec-WebSocket-Protocol") {
 		for name := range strings.SplitSeq(list, ",") {
-			if slices.ContainsFunc(subprotocols, func(p string) bool { return strings.EqualFold(p, strings.TrimSpace(name)) }) {
-				return true
+			if i := slices.IndexFunc(subprotocols, func(p string) bool { return strings.EqualFold(p, strings.TrimSpace(name)) }); i >= 0 {
+				return subprotocols[i]
 			}
 		}
 	}
-	return false
+	return ""
 }
 
 // Close ends all sessions, each with a status and a close frame. It returns within about half a

@@ -23,14 +23,15 @@ func TestHandshake(t *testing.T) {
 		offers []string
 		want   string // the subprotocol; empty for a refusal
 	}{
-		"both":          {[]string{"foxglove.websocket.v1, foxglove.sdk.v1"}, sdkProtocol},
+		"old first":     {[]string{"foxglove.websocket.v1, foxglove.sdk.v1"}, oldProtocol},
+		"sdk first":     {[]string{"foxglove.sdk.v1,foxglove.websocket.v1"}, sdkProtocol},
 		"sdk":           {[]string{"foxglove.sdk.v1"}, sdkProtocol},
 		"old":           {[]string{"foxglove.websocket.v1"}, oldProtocol},
 		"none":          {nil, ""},
 		"empty":         {[]string{""}, ""},
 		"unknown":       {[]string{"chat"}, ""},
 		"unknown first": {[]string{"chat,foxglove.websocket.v1"}, oldProtocol},
-		"two headers":   {[]string{"chat", "foxglove.websocket.v1", "foxglove.sdk.v1"}, sdkProtocol},
+		"two headers":   {[]string{"chat", "foxglove.websocket.v1", "foxglove.sdk.v1"}, oldProtocol},
 		"spaces":        {[]string{"  chat ,\t foxglove.sdk.v1  "}, sdkProtocol},
 		"case":          {[]string{"Foxglove.SDK.v1"}, "Foxglove.SDK.v1"}, // a browser wants to get what it offered
 		"part":          {[]string{"foxglove.sdk.v1.2"}, ""},

@@ -32,7 +32,7 @@ func TestHandshake(t *testing.T) {
 	}{
 		"sdk":               {viewer.Options{Offers: []string{viewer.SDK}}, viewer.SDK},
 		"classic":           {viewer.Options{Offers: []string{viewer.Classic}}, viewer.Classic},
-		"both, sdk last":    {viewer.Options{Offers: []string{viewer.Classic + ", " + viewer.SDK}}, viewer.SDK},
+		"both, sdk last":    {viewer.Options{Offers: []string{viewer.Classic + ", " + viewer.SDK}}, viewer.Classic},
 		"both, no space":    {viewer.Options{Offers: []string{viewer.SDK + "," + viewer.Classic}}, viewer.SDK},
 		"two headers":       {viewer.Options{Offers: []string{"x", viewer.Classic}}, viewer.Classic},
 		"with an unknown":   {viewer.Options{Offers: []string{"unknown,  " + viewer.Classic}}, viewer.Classic},
