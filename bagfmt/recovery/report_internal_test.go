@@ -1,7 +1,6 @@
 package recovery
 
 import (
-	"bytes"
 	"errors"
 	"testing"
 
@@ -74,36 +73,6 @@ func TestLossy(t *testing.T) {
 	}
 	if len(r.Skipped) != maxReports || r.More != 2 || r.SkippedBytes != 15+maxReports || !r.Lossy() {
 		t.Errorf("%d skipped and %d more, %d bytes", len(r.Skipped), r.More, r.SkippedBytes)
-	}
-}
-
-// TestRepeatIsCompared: a chunk with the checksum and the length of another one is the same only if its
-// bytes are.
-func TestRepeatIsCompared(t *testing.T) {
-	t.Parallel()
-	first := bytes.Repeat([]byte("0123456789"), 1000)
-	of := func(stored []byte) *decodedChunk {
-		return &decodedChunk{place: wire.ChunkPlace{Data: 5}, stored: stored, crc: 7}
-	}
-	f := repeatFinder{r: bytes.NewReader(append([]byte("12345"), first...)), seen: map[chunkKey]int64{}}
-	for range 2 {
-		if f.isRepeat(of(first)) {
-			t.Error("a repeat where none is possible")
-		}
-	}
-	f.possible = true
-	if !f.isRepeat(of(bytes.Clone(first))) {
-		t.Error("a repeat is not found")
-	}
-	for _, at := range []int{0, 4096, len(first) - 1} {
-		other := bytes.Clone(first)
-		other[at]++
-		if f.isRepeat(of(other)) {
-			t.Errorf("a chunk that differs at %d is taken for a repeat", at)
-		}
-	}
-	if f.isRepeat(of(first[:5000])) || f.isRepeat(of(nil)) {
-		t.Error("a chunk of another length is taken for a repeat")
 	}
 }
 

@@ -1,18 +1,14 @@
 package recovery
 
 import (
-	"bytes"
 	"encoding/binary"
-	"io"
 	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
+	"github.com/gorosbag/gorosbag/bagfmt/recovery/internal/repeats"
 )
 
-const (
-	maxDeferred = 1 << 16 // chunks that wait for the records of their connections
-	maxSeen     = 1 << 18 // chunks remembered to detect repeats
-)
+const maxDeferred = 1 << 16 // chunks that wait for the records of their connections
 
 // chunkStage holds a chunk until its index data has been read, and then writes its intact
 // messages to the output.
@@ -22,7 +18,7 @@ type chunkStage struct {
 	chunk    stagedChunk
 	active   bool // chunk waits for its index data
 	index    chunkIndex
-	repeats  repeatFinder
+	repeats  repeats.Finder
 	deferred []deferredChunk
 	// retractable is the position of the last skipped range in the report if that range is
 	// to count as trailing when a repeat follows, else 0.
@@ -90,7 +86,7 @@ func (s *chunkStage) release() error {
 
 // write writes the chunk as it is stored if possible, else message by message.
 func (s *chunkStage) write(c *stagedChunk, expected uint64) error {
-	if !c.retried && s.repeats.isRepeat(&c.decodedChunk) {
+	if !c.retried && s.repeats.IsRepeat(c.crc, c.place.Data, c.stored) {
 		s.report.Repeated++
 		if s.retractable > 0 {
 			s.report.setTrailing(s.retractable)
@@ -147,45 +143,4 @@ func (s *chunkStage) copy(c *stagedChunk) error {
 		}
 	}
 	return nil
-}
-
-// repeatFinder detects chunks that the file contains twice.
-type repeatFinder struct {
-	r        io.ReaderAt
-	seen     map[chunkKey]int64 // data offsets of the chunks read
-	possible bool               // repeats may follow: after the end of a bag, or after damage
-}
-
-// chunkKey distinguishes most chunks without comparing their data.
-type chunkKey struct {
-	crc    uint32
-	stored int
-}
-
-// isRepeat reports whether an identical chunk was read before and repeats are possible.
-func (f *repeatFinder) isRepeat(c *decodedChunk) bool {
-	if len(c.stored) == 0 {
-		return false
-	}
-	key := chunkKey{c.crc, len(c.stored)}
-	at, ok := f.seen[key]
-	if !ok {
-		if len(f.seen) < maxSeen {
-			f.seen[key] = c.place.Data
-		}
-		return false
-	}
-	if !f.possible {
-		return false
-	}
-	old := io.NewSectionReader(f.r, at, int64(len(c.stored)))
-	var buf [4096]byte
-	for rest := c.stored; len(rest) > 0; {
-		n, err := io.ReadFull(old, buf[:min(len(buf), len(rest))])
-		if err != nil || !bytes.Equal(buf[:n], rest[:n]) {
-			return false
-		}
-		rest = rest[n:]
-	}
-	return true
 }

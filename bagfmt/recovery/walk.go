@@ -5,6 +5,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
+	"github.com/gorosbag/gorosbag/bagfmt/recovery/internal/repeats"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -25,7 +26,7 @@ type recoverWalker struct {
 func newRecoverWalker(in *recoverInput, out *recoverOutput, decoder *chunkDecoder, progress *progressMeter) *recoverWalker {
 	stage := &chunkStage{
 		out: out, report: out.report,
-		repeats: repeatFinder{r: in.r, seen: make(map[chunkKey]int64)},
+		repeats: repeats.New(in.r),
 	}
 	return &recoverWalker{
 		in: in, out: out, report: out.report, progress: progress,
@@ -70,7 +71,7 @@ func (w *recoverWalker) versionLine() bool {
 	}
 	if start > 0 {
 		w.report.repair(wire.Corrupt(start, 0, "another bag starts here"))
-		w.stage.repeats.possible = true
+		w.stage.repeats.Possible = true
 	}
 	w.in.seek(end)
 	return true
@@ -142,7 +143,7 @@ func (w *recoverWalker) skipData(h *wire.RecordHeader, start int64) error {
 func (w *recoverWalker) chunk(h *wire.RecordHeader, start int64, headerErr error) error {
 	if _, known := w.bag.counts.find(start); w.bag.chunkInfos > 0 && !known { // the bag before is complete
 		w.beginBag()
-		w.stage.repeats.possible = true
+		w.stage.repeats.Possible = true
 	}
 	w.bag.beginChunk()
 	w.bag.checksums = w.bag.checksums || h.Has&wire.HasCRC32C != 0
@@ -184,7 +185,7 @@ func (w *recoverWalker) lostIndexData(start int64, err error) error {
 	}
 	w.report.skip(start, next-start, 0, err)
 	w.in.seek(next)
-	w.stage.repeats.possible = true
+	w.stage.repeats.Possible = true
 	return nil
 }
 
@@ -280,7 +281,7 @@ func (w *recoverWalker) lost(start int64, err error) error {
 		return nil
 	}
 	w.in.seek(next)
-	w.stage.repeats.possible = true
+	w.stage.repeats.Possible = true
 	if at := int64(len(wire.VersionLine)); start == at && next == at+wire.BagHeaderBytes+wire.MinRecordBytes {
 		w.report.repair(err) // the bag header: recovery of the chunks does not need it
 		return nil
