@@ -87,7 +87,7 @@ type inputConns struct {
 
 // inputConn is what a connection id of the input means.
 type inputConn struct {
-	digest connDigest
+	digest wire.ConnDigest
 	out    *rosbag.Connection // in the output; nil if it cannot be there
 }
 
@@ -103,7 +103,7 @@ func (t *inputConns) add(h *wire.RecordHeader, data []byte, at int64) inputConn 
 		report.repair(wire.Corrupt(at, rosbag.OpConnection, "%v", err))
 		return inputConn{}
 	}
-	d := digest(c)
+	d := wire.DigestOf(c)
 	old, ok := t.byID[c.ID]
 	if ok && old.digest == d {
 		return old

@@ -1,12 +1,6 @@
 package recovery
 
 import (
-	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
-	"io"
-	"slices"
-
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
@@ -18,17 +12,17 @@ import (
 type recoverOutput struct {
 	w        *bagfmt.Writer
 	report   *Report
-	digests  map[rosbag.ConnID]connDigest      // of the connections that Recover added
-	byDigest map[connDigest]*rosbag.Connection // the first of these with each digest
-	recorded map[rosbag.ConnID]struct{}        // connections whose records have been written
-	used     map[rosbag.ConnID]struct{}        // connections that have messages
+	digests  map[rosbag.ConnID]wire.ConnDigest      // of the connections that Recover added
+	byDigest map[wire.ConnDigest]*rosbag.Connection // the first of these with each digest
+	recorded map[rosbag.ConnID]struct{}             // connections whose records have been written
+	used     map[rosbag.ConnID]struct{}             // connections that have messages
 }
 
 func newRecoverOutput(w *bagfmt.Writer, report *Report) *recoverOutput {
 	return &recoverOutput{
 		w: w, report: report,
-		digests:  make(map[rosbag.ConnID]connDigest),
-		byDigest: make(map[connDigest]*rosbag.Connection),
+		digests:  make(map[rosbag.ConnID]wire.ConnDigest),
+		byDigest: make(map[wire.ConnDigest]*rosbag.Connection),
 		recorded: make(map[rosbag.ConnID]struct{}),
 		used:     make(map[rosbag.ConnID]struct{}),
 	}
@@ -36,7 +30,7 @@ func newRecoverOutput(w *bagfmt.Writer, report *Report) *recoverOutput {
 
 // connection returns the connection of the output for c, whose digest is d. It keeps the
 // id of c if that is free, and assigns another one if not.
-func (o *recoverOutput) connection(c *rosbag.Connection, d connDigest) (*rosbag.Connection, error) {
+func (o *recoverOutput) connection(c *rosbag.Connection, d wire.ConnDigest) (*rosbag.Connection, error) {
 	taken := o.w.Connection(c.ID)
 	switch {
 	case taken == nil:
@@ -96,27 +90,4 @@ func (o *recoverOutput) setRecorded(id rosbag.ConnID) { o.recorded[id] = struct{
 func (o *recoverOutput) isRecorded(id rosbag.ConnID) bool {
 	_, ok := o.recorded[id]
 	return ok
-}
-
-// connDigest identifies a connection by its topic and all its fields, in any order. Empty
-// fields that writers add when they are missing are left out.
-type connDigest [sha256.Size]byte
-
-func digest(c *rosbag.Connection) connDigest {
-	list := slices.Clone(c.Header)
-	slices.SortStableFunc(list, func(a, b rosbag.Field) int { return cmp.Compare(a.Key, b.Key) })
-	h := sha256.New()
-	add := func(s string) {
-		_, _ = h.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(s)))) // a hash never fails
-		_, _ = io.WriteString(h, s)
-	}
-	add(c.Topic)
-	for _, f := range list {
-		if f.Value == "" && slices.Contains(wire.StockKeys[:], f.Key) {
-			continue
-		}
-		add(f.Key)
-		add(f.Value)
-	}
-	return connDigest(h.Sum(nil))
 }
