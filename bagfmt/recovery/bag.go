@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/identity"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -72,7 +73,10 @@ func (b *inputBag) readIndex(in *recoverInput, base int64, h *wire.RecordHeader)
 		case err != nil:
 			return
 		case h.Op == rosbag.OpConnection:
-			b.conns.add(&h, data, start)
+			old, ok := b.conns.byID[h.Conn]
+			if c := b.conns.add(&h, data, start); ok && old.digest != c.digest && old.out != nil && c.out != nil {
+				b.conns.doubt(h.Conn, old.out, c.out, start)
+			}
 		case int64(h.Count)*wire.CountEntryBytes == size && h.ChunkPos < uint64(in.size):
 			b.counts.addChunkInfo(base+int64(h.ChunkPos), data)
 		}
@@ -81,18 +85,65 @@ func (b *inputBag) readIndex(in *recoverInput, base int64, h *wire.RecordHeader)
 
 // inputConns maps the connection ids of a bag of the input to connections of the output.
 type inputConns struct {
-	out  *recoverOutput
-	byID map[rosbag.ConnID]inputConn
+	out    *recoverOutput
+	byID   map[rosbag.ConnID]inputConn
+	doubts map[rosbag.ConnID]error // ids that two definitions before their messages claim
 }
 
 // inputConn is what a connection id of the input means.
 type inputConn struct {
-	digest wire.ConnDigest
+	digest identity.Digest
 	out    *rosbag.Connection // in the output; nil if it cannot be there
+	alone  bool               // defined outside of chunks, and no message outside of chunks has followed
 }
 
 // get returns the connection of the output for id, nil if id is unknown.
 func (t *inputConns) get(id rosbag.ConnID) *rosbag.Connection { return t.byID[id].out }
+
+// doubt notes that the messages of an id may be of either of two connections: both definitions, the second one at offset
+// at, come before them.
+func (t *inputConns) doubt(id rosbag.ConnID, first, second *rosbag.Connection, at int64) {
+	if first.Topic == second.Topic && first.Header.MD5Sum() == second.Header.MD5Sum() {
+		return
+	}
+	if t.doubts == nil {
+		t.doubts = make(map[rosbag.ConnID]error)
+	}
+	t.doubts[id] = wire.Corrupt(at, rosbag.OpConnection, "id %d is both %.80s (%.80s) and %.80s (%.80s); its messages may be of either, and are kept as those of the last",
+		id, first.Topic, first.Header.Type(), second.Topic, second.Header.Type())
+}
+
+// addAlone adds the connection of a record at offset at that is in no chunk.
+func (t *inputConns) addAlone(h *wire.RecordHeader, data []byte, at int64) {
+	old := t.byID[h.Conn]
+	c := t.add(h, data, at)
+	if old.alone && old.digest != c.digest && old.out != nil && c.out != nil {
+		t.doubt(h.Conn, old.out, c.out, at)
+	}
+	if c.out != nil {
+		c.alone = true
+		t.byID[h.Conn] = c
+	}
+}
+
+// message notes a message of an id outside of chunks.
+func (t *inputConns) message(id rosbag.ConnID) {
+	t.settle(id)
+	if c := t.byID[id]; c.alone {
+		c.alone = false
+		t.byID[id] = c
+	}
+}
+
+// settle reports the doubt about an id that has messages, once.
+func (t *inputConns) settle(id rosbag.ConnID) {
+	if len(t.doubts) == 0 || t.doubts[id] == nil {
+		return
+	}
+	bad := wire.AsCorrupt(t.doubts[id])
+	delete(t.doubts, id)
+	t.out.report.skip(bad.Offset, 0, 0, bad)
+}
 
 // add adds the connection in the record at offset at. If its id is in use for another
 // connection, it means the new one from now on.
@@ -103,7 +154,8 @@ func (t *inputConns) add(h *wire.RecordHeader, data []byte, at int64) inputConn 
 		report.repair(wire.Corrupt(at, rosbag.OpConnection, "%v", err))
 		return inputConn{}
 	}
-	d := wire.DigestOf(c)
+	d := identity.Of(c)
+	delete(t.doubts, c.ID)
 	old, ok := t.byID[c.ID]
 	if ok && old.digest == d {
 		return old
@@ -119,7 +171,7 @@ func (t *inputConns) add(h *wire.RecordHeader, data []byte, at int64) inputConn 
 	if err != nil {
 		report.repair(&rosbag.CorruptError{Offset: at, Op: rosbag.OpConnection, Reason: "connection cannot be kept", Err: err})
 	}
-	t.byID[c.ID] = inputConn{d, out}
+	t.byID[c.ID] = inputConn{digest: d, out: out}
 	return t.byID[c.ID]
 }
 

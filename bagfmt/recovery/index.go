@@ -21,6 +21,7 @@ type chunkIndex struct {
 	orphans    uint64        // messages of unknown connections
 	orphan     rosbag.ConnID // one of these connections
 	sameIDs    bool          // all ids are the same in the output
+	oddTimes   bool          // a message has the nanoseconds of a second or more
 	err        error         // of the first record that could not be read
 	from, to   int           // range of the data lost with that record and later ones
 }
@@ -52,7 +53,7 @@ func (x *chunkIndex) read(c *stagedChunk) {
 			case rosbag.OpMessage:
 				x.message(conns, rec.Conn, rec.Time, at, len(tail))
 			case rosbag.OpConnection:
-				x.connection(conns.add(&rec, tail[4:], c.place.Pos), rec.Conn)
+				x.connection(conns, conns.add(&rec, tail[4:], c.place.Pos), rec.Conn, c.place.Pos)
 			case rosbag.OpBagHeader, rosbag.OpIndexData, rosbag.OpChunk, rosbag.OpChunkInfo, rosbag.OpMessageDefinition: // of no interest
 			}
 			b = rest
@@ -99,7 +100,9 @@ func (x *chunkIndex) message(conns *inputConns, id rosbag.ConnID, t rosbag.Time,
 			slot = x.slot(id, out)
 		}
 		x.last, x.lastSlot = id, slot
+		conns.settle(id)
 	}
+	x.oddTimes = x.oddTimes || isOdd(t)
 	c := &x.Slots[slot-1]
 	c.Count++
 	c.Bytes += uint64(frameBytes - 4)
@@ -126,8 +129,11 @@ func (x *chunkIndex) slot(id rosbag.ConnID, out *rosbag.Connection) int32 {
 	return slot
 }
 
-// connection adds a connection record: from here on id means c.
-func (x *chunkIndex) connection(c inputConn, id rosbag.ConnID) {
+// connection adds a connection record of the chunk at offset at: from here on id means c.
+func (x *chunkIndex) connection(conns *inputConns, c inputConn, id rosbag.ConnID, at int64) {
+	if old := x.byID[id]; old > 0 && x.Slots[old-1].Count == 0 && c.out != nil && x.Slots[old-1].Conn != c.out {
+		conns.doubt(id, x.Slots[old-1].Conn, c.out, at)
+	}
 	delete(x.byID, id)
 	x.lastSlot = 0
 	if c.out == nil {

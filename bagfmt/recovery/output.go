@@ -1,9 +1,13 @@
 package recovery
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
-	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/identity"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -12,25 +16,33 @@ import (
 type recoverOutput struct {
 	w        *bagfmt.Writer
 	report   *Report
-	digests  map[rosbag.ConnID]wire.ConnDigest      // of the connections that Recover added
-	byDigest map[wire.ConnDigest]*rosbag.Connection // the first of these with each digest
+	digests  map[rosbag.ConnID]identity.Digest      // of the connections that Recover added
+	byDigest map[identity.Digest]*rosbag.Connection // the first of these with each digest
 	recorded map[rosbag.ConnID]struct{}             // connections whose records have been written
 	used     map[rosbag.ConnID]struct{}             // connections that have messages
+	oddTimes map[string]oddTimes                    // by topic
+}
+
+// oddTimes are messages whose time has the nanoseconds of a second or more.
+type oddTimes struct {
+	count uint64
+	at    int64 // offset of the record with the first one
 }
 
 func newRecoverOutput(w *bagfmt.Writer, report *Report) *recoverOutput {
 	return &recoverOutput{
 		w: w, report: report,
-		digests:  make(map[rosbag.ConnID]wire.ConnDigest),
-		byDigest: make(map[wire.ConnDigest]*rosbag.Connection),
+		digests:  make(map[rosbag.ConnID]identity.Digest),
+		byDigest: make(map[identity.Digest]*rosbag.Connection),
 		recorded: make(map[rosbag.ConnID]struct{}),
 		used:     make(map[rosbag.ConnID]struct{}),
+		oddTimes: make(map[string]oddTimes),
 	}
 }
 
 // connection returns the connection of the output for c, whose digest is d. It keeps the
 // id of c if that is free, and assigns another one if not.
-func (o *recoverOutput) connection(c *rosbag.Connection, d wire.ConnDigest) (*rosbag.Connection, error) {
+func (o *recoverOutput) connection(c *rosbag.Connection, d identity.Digest) (*rosbag.Connection, error) {
 	taken := o.w.Connection(c.ID)
 	switch {
 	case taken == nil:
@@ -54,13 +66,36 @@ func (o *recoverOutput) connection(c *rosbag.Connection, d wire.ConnDigest) (*ro
 	return c, nil
 }
 
-// writeMessage adds a message to a new chunk.
-func (o *recoverOutput) writeMessage(c *rosbag.Connection, t rosbag.Time, data []byte) error {
+// writeMessage adds a message, which the input has in the record at offset at, to a new chunk. A time with the nanoseconds of a second or more, which programs take for
+// different times, becomes the time that it stands for.
+func (o *recoverOutput) writeMessage(c *rosbag.Connection, t rosbag.Time, data []byte, at int64) error {
+	if isOdd(t) {
+		odd, ok := o.oddTimes[c.Topic]
+		if !ok {
+			odd.at = at
+		}
+		odd.count++
+		o.oddTimes[c.Topic] = odd
+		t = t.Add(0)
+	}
 	if err := o.w.Write(c, t, data); err != nil {
 		return err
 	}
 	o.count(c, 1)
 	return nil
+}
+
+// isOdd reports whether a time has the nanoseconds of a second or more.
+func isOdd(t rosbag.Time) bool { return t.Nsec >= 1e9 }
+
+// reportOddTimes reports, once for each topic, the times that were written in another way.
+func (o *recoverOutput) reportOddTimes() {
+	for _, topic := range slices.Sorted(maps.Keys(o.oddTimes)) {
+		odd := o.oddTimes[topic]
+		bad := &rosbag.CorruptError{Offset: odd.at, Op: rosbag.OpMessage, Recovered: true}
+		bad.Reason = fmt.Sprintf("the nanoseconds of %d messages of %.80s are a second or more; their times are written with more seconds", odd.count, topic)
+		o.report.repair(bad)
+	}
 }
 
 // copyChunk writes a chunk as it was stored.

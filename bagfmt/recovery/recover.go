@@ -72,6 +72,7 @@ func Recover(r io.ReaderAt, size int64, w *bagfmt.Writer, o Options) (Report, er
 		}
 		err = newRecoverWalker(in, out, decoder, &progress).walk()
 	}
+	out.reportOddTimes()
 	return report, err
 }
 
@@ -148,7 +149,7 @@ func convert(s *bagfmt.Scanner, out *recoverOutput, progress *progressMeter) err
 			}
 			conns[m.Conn] = c
 		}
-		if err := out.writeMessage(c, m.Time, m.Data()); err != nil {
+		if err := out.writeMessage(c, m.Time, m.Data(), s.Offset()); err != nil {
 			return err
 		}
 		if err := progress.reached(s.Offset()); err != nil {

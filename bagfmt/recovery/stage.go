@@ -105,12 +105,12 @@ func (s *chunkStage) write(c *stagedChunk, expected uint64) error {
 	if len(x.Entries) == 0 {
 		return nil
 	}
-	if x.sameIDs && !c.repack && x.err == nil && x.orphans == 0 && len(c.stored) > 0 && x.complete(s.out) {
+	if x.sameIDs && !x.oddTimes && !c.repack && x.err == nil && x.orphans == 0 && len(c.stored) > 0 && x.complete(s.out) {
 		return s.copy(c)
 	}
 	for _, e := range x.Entries {
 		_, _, frame, _, _ := wire.MessageAt(c.data, int64(e.Offset)) // index has read it there
-		if err := s.out.writeMessage(x.Slots[e.Slot].Conn, e.Time, wire.FrameAt(c.data, uint32(frame))[4:]); err != nil {
+		if err := s.out.writeMessage(x.Slots[e.Slot].Conn, e.Time, wire.FrameAt(c.data, uint32(frame))[4:], c.place.Pos); err != nil {
 			return err
 		}
 	}

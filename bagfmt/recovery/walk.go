@@ -211,8 +211,9 @@ func (w *recoverWalker) message(h *wire.RecordHeader, start int64) error {
 		w.report.skip(start, w.in.s.Off-start, 1, wire.Corrupt(start, rosbag.OpMessage, "message of unknown connection %d", h.Conn))
 		return nil
 	}
+	w.bag.conns.message(h.Conn)
 	w.bag.counts.kept++
-	return w.out.writeMessage(c, h.Time, data)
+	return w.out.writeMessage(c, h.Time, data, start)
 }
 
 // connection handles a connection record outside chunks.
@@ -233,7 +234,11 @@ func (w *recoverWalker) connection(h *wire.RecordHeader, start int64) error {
 	if err != nil {
 		return w.lost(start, err)
 	}
-	w.bag.conns.add(h, data, start)
+	if w.bag.inIndex {
+		w.bag.conns.add(h, data, start)
+	} else {
+		w.bag.conns.addAlone(h, data, start)
+	}
 	return nil
 }
 

@@ -140,7 +140,8 @@ func (c *copier) write(m *rosbag.Message, input int, repeated bool) error {
 		}
 	}
 	data, out := m.Data(), c.conns.of(m.Conn)
-	if err := write(c.sink, out.conn, m.Time, data, repeated); err != nil {
+	at := m.Time.Add(0) // carries a second and more of nanoseconds
+	if err := write(c.sink, out.conn, at, data, repeated); err != nil {
 		return err
 	}
 	out.messages++

@@ -1,4 +1,5 @@
-package wire
+// Package identity tells whether two connections of bags are the same: it makes digests of them, and keeps nothing.
+package identity
 
 import (
 	"cmp"
@@ -7,15 +8,16 @@ import (
 	"io"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// ConnDigest identifies a connection by its topic and all its fields, in any order. Empty
+// Digest identifies a connection by its topic and all its fields, in any order. Empty
 // fields that writers add when they are missing are left out.
-type ConnDigest [sha256.Size]byte
+type Digest [sha256.Size]byte
 
-// DigestOf returns the digest of a connection.
-func DigestOf(c *rosbag.Connection) ConnDigest {
+// Of returns the digest of a connection.
+func Of(c *rosbag.Connection) Digest {
 	list := slices.Clone(c.Header)
 	slices.SortStableFunc(list, func(a, b rosbag.Field) int { return cmp.Compare(a.Key, b.Key) })
 	h := sha256.New()
@@ -25,11 +27,11 @@ func DigestOf(c *rosbag.Connection) ConnDigest {
 	}
 	add(c.Topic)
 	for _, f := range list {
-		if f.Value == "" && slices.Contains(StockKeys[:], f.Key) {
+		if f.Value == "" && slices.Contains(wire.StockKeys[:], f.Key) {
 			continue
 		}
 		add(f.Key)
 		add(f.Value)
 	}
-	return ConnDigest(h.Sum(nil))
+	return Digest(h.Sum(nil))
 }
