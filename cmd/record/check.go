@@ -22,5 +22,5 @@ func (s *settings) checkStart(log *zap.Logger, resolve program.Resolver) error {
 	if err := recorder.Check(o, resolve); err != nil {
 		return err
 	}
-	return s.upload.checkDirectory()
+	return s.upload.checkDirectory(log)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
 	"github.com/gorosbag/gorosbag/internal/cloud/upload"
@@ -41,14 +43,19 @@ func (u *uploadSettings) group() config.Group {
 	}}
 }
 
-// checkDirectory returns an error if uploads go to a directory of this machine that cannot be written to.
-func (u *uploadSettings) checkDirectory() error {
+// checkDirectory returns an error if uploads go to a directory of this machine that cannot be written to. One that does
+// not exist may be on a network share that is mounted later: bags wait for it, so that is a warning.
+func (u *uploadSettings) checkDirectory(log *zap.Logger) error {
 	if u.to == "" {
 		return nil
 	}
 	to, err := upload.ParseDestination(u.to)
 	if err == nil {
 		err = store.CheckDirectory(to.URL)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		log.Warn("The directory to upload to is not there: bags stay here until it is", zap.String("to", to.URL), zap.String("reason", store.Message(err)))
+		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("--upload: %w", err)

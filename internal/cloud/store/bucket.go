@@ -42,7 +42,7 @@ func openBucket(ctx context.Context, at place.Place) (*blob.Bucket, error) {
 
 // errNoDirectory returns the error for a directory of a file URL that does not exist.
 func errNoDirectory(at place.Place) error {
-	return at.Fail(place.ErrNotFound, "no such directory: make or mount it first, or add ?create_dir=true to the URL")
+	return at.Fail(place.ErrNotFound, "no such directory: make or mount it, or add ?create_dir=true to the URL")
 }
 
 // errNoDriver returns an error that says which build supports the scheme.

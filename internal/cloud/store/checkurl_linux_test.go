@@ -51,7 +51,7 @@ func TestCheckDirectory(t *testing.T) {
 		"file://TOP/open":                     "",
 		"file://TOP/open/a/b?create_dir=true": "",
 		"s3://bucket/none":                    "",
-		"file://TOP/open/a":                   "no such directory: make or mount it first, or add ?create_dir=true to the URL",
+		"file://TOP/open/a":                   "no such directory: make or mount it, or add ?create_dir=true to the URL",
 		"file://TOP/file":                     "TOP/file is a file: want a directory",
 		"file://TOP/closed":                   "write to TOP/closed: permission denied: give the user of this program write access to the directory",
 		"file://TOP/closed/a?create_dir=true": "write to TOP/closed: permission denied: give the user of this program write access to the directory",

@@ -54,7 +54,7 @@ func (b *Bucket) list(ctx context.Context, prefix string, deep bool) iter.Seq2[E
 	}
 	return func(yield func(Entry, error) bool) {
 		ctx, left := response.WithPages(ctx), listRoom(maxListBytes)
-		for objects := b.bucket.List(o); ; {
+		for objects := b.opened.List(o); ; { // not a directory, so it is open
 			o, err := nextObject(ctx, objects)
 			if err == nil {
 				err = left.take(o.Key)
@@ -106,6 +106,10 @@ func nextObject(ctx context.Context, objects *blob.ListIterator) (o *blob.ListOb
 // listFiles lists a directory. The driver would pass over folders that it may not read.
 func (b *Bucket) listFiles(ctx context.Context, prefix string, deep bool) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
+		if _, err := b.bucket(ctx); err != nil { // it is not there
+			yield(Entry{}, err)
+			return
+		}
 		base := b.at.File()
 		folder, _ := path.Split(prefix)
 		start := filepath.Join(base, filepath.FromSlash(folder))

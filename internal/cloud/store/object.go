@@ -29,7 +29,11 @@ type Attributes struct {
 
 // Attributes asks the store for the attributes of an object.
 func (b *Bucket) Attributes(ctx context.Context, name string) (Attributes, error) {
-	a, err := attributes(ctx, b.bucket, b.at.Object(name).Key)
+	bucket, err := b.bucket(ctx)
+	if err != nil {
+		return Attributes{}, err
+	}
+	a, err := attributes(ctx, bucket, b.at.Object(name).Key)
 	if err != nil {
 		return Attributes{}, b.at.Object(name).Explain(err)
 	}
@@ -38,7 +42,11 @@ func (b *Bucket) Attributes(ctx context.Context, name string) (Attributes, error
 
 // ReadAll returns the content of an object. An object of more than most bytes is an error.
 func (b *Bucket) ReadAll(ctx context.Context, name string, most int64) ([]byte, error) {
-	body, err := newReader(response.WithWholeObject(ctx), b.bucket, b.at.Object(name).Key, 0, -1)
+	bucket, err := b.bucket(ctx)
+	if err != nil {
+		return nil, err
+	}
+	body, err := newReader(response.WithWholeObject(ctx), bucket, b.at.Object(name).Key, 0, -1)
 	if err != nil {
 		return nil, b.at.Object(name).Explain(err)
 	}
@@ -62,7 +70,11 @@ func (b *Bucket) WriteAll(ctx context.Context, name string, data []byte) error {
 
 // Delete deletes an object. An object that is not there is no error.
 func (b *Bucket) Delete(ctx context.Context, name string) error {
-	err := response.Survive(func() error { return b.bucket.Delete(ctx, b.at.Object(name).Key) })
+	bucket, err := b.bucket(ctx)
+	if err != nil {
+		return err
+	}
+	err = response.Survive(func() error { return bucket.Delete(ctx, b.at.Object(name).Key) })
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		return nil
 	}
@@ -72,9 +84,13 @@ func (b *Bucket) Delete(ctx context.Context, name string) error {
 // Read returns the content of an object, at the rate of the bucket. A read fails when no byte has
 // arrived for place.StallTimeout.
 func (b *Bucket) Read(ctx context.Context, name string) (io.ReadCloser, error) {
+	bucket, err := b.bucket(ctx)
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	stall := time.AfterFunc(place.StallTimeout, func() { cancel(place.ErrStalled) })
-	body, err := newReader(response.WithWholeObject(ctx), b.bucket, b.at.Object(name).Key, 0, -1)
+	body, err := newReader(response.WithWholeObject(ctx), bucket, b.at.Object(name).Key, 0, -1)
 	if err != nil {
 		stall.Stop()
 		if errors.Is(context.Cause(ctx), place.ErrStalled) {

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"gocloud.dev/blob"
 
@@ -21,24 +22,40 @@ import (
 // Bucket is a destination of uploads.
 type Bucket struct {
 	at     place.Place
-	bucket *blob.Bucket
 	sender put.Sender // nil if the driver uploads by itself
 	meter  *put.Meter
+
+	mu     sync.Mutex
+	opened *blob.Bucket // nil for a directory that nobody has needed so far, or that has never been there
 }
 
 // OpenBucket opens a destination. Uploads are limited to perSecond bytes per second; zero
-// means no limit. It sends no request to the store.
+// means no limit. It sends no request to the store, and touches no disk: a network share may be mounted
+// later, and one that hangs must not hold up a recording.
 func OpenBucket(ctx context.Context, rawURL string, perSecond int64) (*Bucket, error) {
 	at, err := place.Parse(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	bucket, err := openBucket(ctx, at)
-	if err != nil {
+	b := &Bucket{at: at, meter: put.NewMeter(perSecond)}
+	if at.URL.Scheme == place.SchemeFile {
+		return b, nil
+	}
+	if b.opened, err = openBucket(ctx, at); err != nil {
 		return nil, err
 	}
-	meter := put.NewMeter(perSecond)
-	return &Bucket{at: at, bucket: bucket, sender: newSender(at, bucket, meter), meter: meter}, nil
+	b.sender = newSender(at, b.opened, b.meter)
+	return b, nil
+}
+
+// bucket returns the bucket, and opens the one of a directory.
+func (b *Bucket) bucket(ctx context.Context) (bucket *blob.Bucket, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.opened == nil {
+		b.opened, err = openBucket(context.WithoutCancel(ctx), b.at)
+	}
+	return b.opened, err
 }
 
 // String identifies the destination, without secrets.
@@ -48,7 +65,14 @@ func (b *Bucket) String() string { return b.at.Identity() }
 func (b *Bucket) Object(name string) string { return b.at.Object(name).String() }
 
 // Close closes the connection to the store.
-func (b *Bucket) Close() error { return b.bucket.Close() }
+func (b *Bucket) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.opened == nil {
+		return nil
+	}
+	return b.opened.Close()
+}
 
 // Sent returns the number of bytes sent so far, including retries.
 func (b *Bucket) Sent() int64 { return b.meter.Sent() }
@@ -78,7 +102,11 @@ func (b *Bucket) Find(ctx context.Context, name string) (Found, error) {
 	if err := b.checkDirectory(); err != nil {
 		return Found{}, err
 	}
-	attrs, err := attributes(ctx, b.bucket, b.at.Object(name).Key)
+	bucket, err := b.bucket(ctx)
+	if err != nil {
+		return Found{}, err
+	}
+	attrs, err := attributes(ctx, bucket, b.at.Object(name).Key)
 	if err == nil {
 		return Found{attrs: attrs}, nil
 	}
@@ -122,6 +150,10 @@ func (b *Bucket) putWhole(ctx context.Context, f *put.File) error {
 	if err := b.checkDirectory(); err != nil {
 		return err
 	}
+	bucket, err := b.bucket(ctx)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // before Close, this discards the object
 	key, body := b.at.Object(f.Name).Key, f.CheckedReader(b.meter.Reader(ctx, io.NewSectionReader(f, 0, f.Size)))
@@ -133,9 +165,9 @@ func (b *Bucket) putWhole(ctx context.Context, f *put.File) error {
 		IfNotExist: f.Exclusive,
 	}
 	if b.at.URL.Scheme == place.SchemeAzure {
-		return uploadAzure(ctx, b.bucket, key, body, o)
+		return uploadAzure(ctx, bucket, key, body, o)
 	}
-	w, err := b.bucket.NewWriter(ctx, key, o)
+	w, err := bucket.NewWriter(ctx, key, o)
 	if err != nil {
 		return err
 	}

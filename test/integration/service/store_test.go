@@ -111,6 +111,31 @@ func TestStoreAway(t *testing.T) {
 	rec.Stop()
 }
 
+// TestStoreNotMounted: a directory that is not there at the start, such as on a network share, does not keep the recording
+// from beginning. Bags wait for it, also in the check of the configuration, and nothing is made on the disk of the system.
+func TestStoreNotMounted(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	nas := filepath.Join(t.TempDir(), "nas", "bags")
+	check := g.Start("gorecord", "-a", "--check-config", "--upload", "file://"+nas)
+	check.Ended(0, "ok", "The directory to upload to is not there: bags stay here until it is", "no such directory: make or mount it")
+	rec, health := storeRecorder(g, "file://"+nas, nil, "-O", "out", "--upload-wait", "1m")
+	health.is("failing", "no such directory: make or mount it")
+	peers.NewFlood(g, "/t", 50).WaitDone()
+	if _, err := os.Stat(filepath.Dir(nas)); err == nil {
+		t.Error("the directory was made")
+	}
+	if err := os.MkdirAll(nas, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	rec.Printed("The store takes uploads again")
+	rec.Stop()
+	harness.Contains(t, rec.Out.String(), "lost: none", "uploads: uploaded 1 file")
+	if n := len(bags.Read(t, filepath.Join(nas, "out.bag"))["/t"].Messages); n != 50 {
+		t.Errorf("%d of 50 messages are in the store", n)
+	}
+}
+
 // TestStoreSlow: neither a slow store nor one that hangs delays the recording or its end.
 func TestStoreSlow(t *testing.T) {
 	t.Parallel()
