@@ -48,6 +48,9 @@ func (f *uploadFlags) Run(ctx context.Context, out job.Output) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := store.CheckDirectory(to.URL); err != nil {
+		return err
+	}
 	bucket, err := store.OpenBucket(ctx, to.URL, int64(f.Rate))
 	if err != nil {
 		return err
