@@ -69,10 +69,13 @@ check: fmt-check cross lint tidy test race vuln ## what must be green before a c
 fmt-check: $(LINT)
 	$(LINT) fmt --diff
 
-cross: $(TYPECHECK) ## whether the sources fit the robots' other machines, and each storage
+cross: $(TYPECHECK) ## whether the sources fit the robots' other machines, those where people look at bags, and each storage
 	GOARCH=arm $(TYPECHECK) -tags nocloud ./... # the other word size; the libraries of stores are the same everywhere, and large
 	$(TYPECHECK) -tags nocloud ./internal/cloud/store ./internal/cloud/upload ./cmd/...
 	$(TYPECHECK) -tags gs,azblob -tests ./internal/cloud/store # with the tests that only make test-clouds runs
+	for system in darwin/arm64 windows/amd64; do \
+	  export GOOS=$${system%/*} GOARCH=$${system#*/}; \
+	  $(TYPECHECK) -tags nocloud $$($(GO) list -tags nocloud -deps -f '{{with .Module}}{{if .Main}}{{$$.ImportPath}}{{end}}{{end}}' ./cmd/bag) || exit; done
 	cd test/rivals && GOFLAGS='$(GOFLAGS) -mod=mod' $(TYPECHECK) . # only make bench runs it
 
 lint: $(LINT)
