@@ -51,10 +51,9 @@ func (f *auditFlags) Run(ctx context.Context, out job.Output) (err error) {
 	}
 	report, err := audit.Run(ctx, func(done, total int64) { j.Bar.Set(job.Bytes("Verifying", total), done) })
 	j.Bar.Clear()
-	verified := report.Read + report.Skipped
 	if err != nil {
-		if verified > 0 {
-			j.Say("%s verified so far; the same command continues there", wording.Plural(uint64(verified), "bag"))
+		if report.Verified+report.Unverified > 0 {
+			j.Say("%s verified so far; the same command continues there", wording.Plural(uint64(report.Verified), "bag"))
 		}
 		return j.Failed(f.Place, wording.Explain(err))
 	}
@@ -65,10 +64,13 @@ func (f *auditFlags) Run(ctx context.Context, out job.Output) (err error) {
 		}
 	}
 	continued := ""
-	if report.Skipped > 0 {
-		continued = fmt.Sprintf(", %d of them before", report.Skipped)
+	if report.Before > 0 {
+		continued = fmt.Sprintf(", %d of them before", report.Before)
 	}
-	j.Say("%s verified%s, %s", wording.Plural(uint64(verified), "bag"), continued, wording.Plural(uint64(len(report.Defects)), "defect"))
+	if report.Unverified > 0 {
+		continued += fmt.Sprintf(", %d not verified", report.Unverified)
+	}
+	j.Say("%s verified%s, %s", wording.Plural(uint64(report.Verified), "bag"), continued, wording.Plural(uint64(len(report.Defects)), "defect"))
 	if len(report.Defects) > 0 {
 		return job.ErrLossy
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -67,9 +68,13 @@ type home struct {
 // Load lists a place and reads its catalogs, and the bags that have no summary there.
 func Load(ctx context.Context, b *store.Bucket, o Options) (*Catalog, error) {
 	c := &Catalog{bucket: b, homes: map[string]*home{"": {bags: newest{}}}}
-	there, files, err := c.list(ctx, o)
+	there, files, odd, err := c.list(ctx, o)
 	if err != nil {
 		return nil, err
+	}
+	for _, name := range odd {
+		c.Failed++
+		o.Problem(name, ErrName)
 	}
 	known := newest{}
 	err = readFiles(ctx, b, files, wholeFiles, func(_ string, lines []*Summary) {
@@ -105,19 +110,26 @@ func Load(ctx context.Context, b *store.Bucket, o Options) (*Catalog, error) {
 	return c, nil
 }
 
-// list returns the bags by name, and the files of catalogs.
-func (c *Catalog) list(ctx context.Context, o Options) (bags map[string]store.Entry, files []string, err error) {
+// ErrName says of an object of a store that has the name of a bag why it is not read.
+var ErrName = errors.New("is the name of an object that no path can have, such as one with an empty part or a leading slash: it is not read; rename it with a tool of the store")
+
+// list returns the bags by name, the files of catalogs, and the names of bags that are no paths.
+func (c *Catalog) list(ctx context.Context, o Options) (bags map[string]store.Entry, files, odd []string, err error) {
 	bags = map[string]store.Entry{}
 	var folders []string // that may be recordings of ROS 2
 	n := 0
 	for e, err := range c.bucket.List(ctx) {
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		if n++; o.Listed != nil {
 			o.Listed(n)
 		}
 		switch {
+		case !fs.ValidPath(e.Name):
+			if IsBag(e.Name) {
+				odd = append(odd, e.Name)
+			}
 		case IsBag(e.Name), o.IsRecording != nil && ends(e.Name, ".db3"):
 			bags[e.Name] = e
 		case o.IsRecording != nil && path.Base(e.Name) == metadataName:
@@ -136,7 +148,7 @@ func (c *Catalog) list(ctx context.Context, o Options) (bags map[string]store.En
 	if len(folders) > 0 {
 		gather(bags, folders, o.IsRecording)
 	}
-	return bags, files, nil
+	return bags, files, odd, nil
 }
 
 // metadataName is the file that says what the recording of ROS 2 in its folder consists of.
@@ -173,7 +185,7 @@ func ends(name string, endings ...string) bool {
 
 // homeOf returns the home of a bag: the nearest folder above it that has a catalog.
 func (c *Catalog) homeOf(bag string) *home {
-	for folder := path.Dir(bag); folder != "."; folder = path.Dir(folder) {
+	for folder := path.Dir(bag); folder != "."; folder = path.Dir(folder) { // bag is a valid path
 		if h := c.homes[folder]; h != nil {
 			return h
 		}
@@ -261,12 +273,13 @@ func (c *Catalog) Write(ctx context.Context) error {
 }
 
 // Inventory lists the bags of a place, and the names of bags that are in its catalogs but no longer in
-// the place. It leaves out recordings of ROS 2, which catalogs name by their folders.
-func Inventory(ctx context.Context, b *store.Bucket) (bags []store.Entry, missing []string, err error) {
+// the place. It leaves out recordings of ROS 2, which catalogs name by their folders. odd are names of bags that are no
+// paths, see ErrName.
+func Inventory(ctx context.Context, b *store.Bucket) (bags []store.Entry, missing, odd []string, err error) {
 	c := &Catalog{bucket: b, homes: map[string]*home{}}
-	there, files, err := c.list(ctx, Options{})
+	there, files, odd, err := c.list(ctx, Options{})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	gone := map[string]bool{}
 	err = readFiles(ctx, b, files, wholeFiles, func(_ string, lines []*Summary) {
@@ -277,5 +290,5 @@ func Inventory(ctx context.Context, b *store.Bucket) (bags []store.Entry, missin
 		}
 	}, func(string, error) {}) // gobag find reports damaged files
 	bags = slices.SortedFunc(maps.Values(there), func(a, b store.Entry) int { return cmp.Compare(a.Name, b.Name) })
-	return bags, slices.Sorted(maps.Keys(gone)), err
+	return bags, slices.Sorted(maps.Keys(gone)), odd, err
 }

@@ -17,18 +17,36 @@ func TestDecodeIsBounded(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write([]byte(strings.Repeat("{}\n", 10_000))); err != nil {
+	if _, err := z.Write([]byte(strings.Repeat("{\"bag\":\"b\"}\n", 10_000))); err != nil {
 		t.Fatal(err)
 	}
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if lines, err := decode(b.Bytes(), 30_001+10_000*summaryBytes); err != nil || len(lines) != 10_000 {
+	if lines, err := decode(b.Bytes(), 120_001+10_000*summaryBytes); err != nil || len(lines) != 10_000 {
 		t.Errorf("%d lines, %v", len(lines), err)
 	}
 	for _, most := range []int64{3_000, 30_001 + 1_000*summaryBytes} {
 		if lines, err := decode(b.Bytes(), most); !errors.Is(err, errFileTooLong) || len(lines) > 1_100 {
 			t.Errorf("%d lines, %v", len(lines), err)
+		}
+	}
+}
+
+// TestDecodeNames: names in a file of a catalog, which others may have written, are paths below the place.
+func TestDecodeNames(t *testing.T) {
+	t.Parallel()
+	for name, good := range map[string]bool{
+		"a.bag": true, "r1/a.bag": true, ".": true, // the place itself is a recording of ROS 2
+		"/etc/passwd": false, "/": false, "": false, "../a.bag": false, "a/../../b.bag": false, "a//b.bag": false, "a/": false,
+	} {
+		data, err := encode([]*Summary{{Bag: "first.bag"}, {Bag: name}, {Bag: "last.bag"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := decode(data, 1<<20)
+		if (err == nil) != good || good != (len(lines) == 3) || !good && (len(lines) != 1 || !strings.Contains(err.Error(), "line 2: ")) {
+			t.Errorf("%q: %d lines, %v", name, len(lines), err)
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"slices"
 	"strings"
@@ -203,6 +204,9 @@ func decode(data []byte, most int64) (lines []*Summary, err error) {
 				break // the limit cut the line
 			}
 			return lines, fmt.Errorf("line %d: %w", len(lines)+1, err)
+		}
+		if !fs.ValidPath(s.Bag) { // others write these files, and a name is used as a path
+			return lines, fmt.Errorf("line %d: %.80q is no name of a bag below the place", len(lines)+1, s.Bag)
 		}
 		lines = append(lines, s)
 		if left.N -= s.overhead(); left.N < 0 {

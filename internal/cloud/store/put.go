@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -138,6 +139,9 @@ func (f Found) Compare(want *put.Sums) Match {
 // Put uploads a file. The object appears when it is complete and its checksum matches. An
 // existing object is overwritten unless the file is Exclusive.
 func (b *Bucket) Put(ctx context.Context, f *put.File) error {
+	if !fs.ValidPath(f.Name) {
+		return fmt.Errorf("%.80q is no name of an object below %s", f.Name, b)
+	}
 	send := b.putWhole
 	if b.sender != nil {
 		send = b.sender.Put

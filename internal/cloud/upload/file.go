@@ -26,6 +26,7 @@ type file struct {
 	summedAs  os.FileInfo       // the version of the file that sums are of
 	metadata  map[string]string // of the object of that version; valid if described
 	described bool
+	sent      bool // by this program: otherwise the store had it
 }
 
 // sum computes the checksums, unless they are known and the file has not changed.
@@ -66,7 +67,11 @@ func unchanged(a, b os.FileInfo) bool {
 
 // afterUpload deletes the local file, if requested, and the marker file.
 func (u *Uploader) afterUpload(f *file, in *os.File, match store.Match) error {
-	u.Log.Info("Uploaded", zap.String("file", u.bags.path(f)), zap.String("to", u.Bucket.Object(f.object())), zap.Int64("bytes", f.sums.Size))
+	done := "Uploaded"
+	if !f.sent {
+		done = "Not sent: the store has it"
+	}
+	u.Log.Info(done, zap.String("file", u.bags.path(f)), zap.String("to", u.Bucket.Object(f.object())), zap.Int64("bytes", f.sums.Size))
 	switch {
 	case u.Delete && match == store.Hidden:
 		u.Log.Warn("not deleted here: the key may not read what the store has", zap.String("file", u.bags.path(f)))
@@ -220,6 +225,7 @@ func (u *Uploader) transfer(ctx context.Context, f *file, in *os.File, src *sour
 	case err != nil:
 		return match, err
 	}
+	f.sent = true
 	if found, err = u.Bucket.Find(ctx, f.object()); err != nil {
 		return store.Absent, err
 	}

@@ -32,15 +32,19 @@ type Verdict struct {
 	Size    int64     `json:"size"`
 	ModTime time.Time `json:"modified"`
 	Defect  string    `json:"defect,omitempty"` // empty: the bag is as it was uploaded
-	unread  bool      // it could not be read
-	gone    bool      // it was deleted meanwhile
+	// Unverified: the bag was not compared with a checksum, for the reason in Defect.
+	Unverified bool `json:"unverified,omitempty"`
+
+	again bool // the next audit is to try again
+	gone  bool // it was deleted meanwhile
 }
 
 // Report is the result of an Audit.
 type Report struct {
-	Defects []Verdict // by name
-	Read    int       // bags in this run
-	Skipped int       // bags that the journal has
+	Defects    []Verdict // by name
+	Verified   int       // bags that were compared with a checksum
+	Before     int       // of these, those that the journal has
+	Unverified int       // bags that were not
 }
 
 // Audit verifies a place once.
@@ -81,23 +85,27 @@ const inFlight = 4
 func (a *Audit) verify(ctx context.Context) error {
 	var bags []store.Entry
 	var total int64
-	all, missing, err := catalog.Inventory(ctx, a.place.Bucket)
+	all, missing, odd, err := catalog.Inventory(ctx, a.place.Bucket)
 	if err != nil {
 		return err
 	}
 	for _, e := range all {
 		if v, ok := a.known[e.Name]; ok && v.Size == e.Size && v.ModTime.Equal(e.ModTime) {
-			a.report.Skipped++
-			a.count(v)
+			if a.count(v); !v.Unverified {
+				a.report.Before++
+			}
 			continue
 		}
 		bags = append(bags, e)
 		total += e.Size
 	}
 	for _, bag := range missing {
-		a.count(Verdict{Bag: bag, Defect: "is in the catalog, but not in the store: it is lost, or was deleted"})
+		a.report.Defects = append(a.report.Defects, Verdict{Bag: bag, Defect: "is in the catalog, but not in the store: it is lost, or was deleted", Unverified: true})
 	}
-	if len(all)+len(missing) == 0 {
+	for _, name := range odd {
+		a.count(Verdict{Bag: name, Defect: catalog.ErrName.Error(), Unverified: true})
+	}
+	if len(all)+len(missing)+len(odd) == 0 {
 		return errors.New("no bags there")
 	}
 	var done int64
@@ -117,9 +125,8 @@ func (a *Audit) verify(ctx context.Context) error {
 			}
 			a.mu.Lock()
 			defer a.mu.Unlock()
-			a.report.Read++
 			a.count(v)
-			if v.unread {
+			if v.again {
 				return nil // the next run is to try again
 			}
 			return a.note(v)
@@ -128,8 +135,13 @@ func (a *Audit) verify(ctx context.Context) error {
 	return group.Wait()
 }
 
-// count remembers a defect.
+// count counts a bag, and remembers a defect.
 func (a *Audit) count(v Verdict) {
+	if v.Unverified {
+		a.report.Unverified++
+	} else {
+		a.report.Verified++
+	}
 	if v.Defect != "" {
 		a.report.Defects = append(a.report.Defects, v)
 	}
@@ -153,7 +165,7 @@ func (a *Audit) one(ctx context.Context, e store.Entry, progress func(int)) (v V
 			}
 		}
 		read := 0
-		v.Defect, err = a.defect(ctx, e.Name, func(n int) {
+		v.Defect, v.Unverified, err = a.defect(ctx, e.Name, func(n int) {
 			read += n
 			progress(n)
 		})
@@ -172,22 +184,23 @@ func (a *Audit) one(ctx context.Context, e store.Entry, progress func(int)) (v V
 	if errors.Is(err, store.ErrUnreachable) {
 		return v, fmt.Errorf("%s: %w", wording.Shown(a.place.Path(e.Name)), wording.Explain(err))
 	}
-	v.Defect, v.unread = "cannot be read: "+store.Message(err), true
+	v.Defect, v.Unverified, v.again = "cannot be read: "+store.Message(err), true, true
 	return v, nil
 }
 
-// defect reads a bag and returns what is wrong with it, if anything.
-func (a *Audit) defect(ctx context.Context, bag string, progress func(int)) (string, error) {
+// defect reads a bag and returns what is wrong with it, if anything. unverified says that there is nothing to compare it
+// with.
+func (a *Audit) defect(ctx context.Context, bag string, progress func(int)) (text string, unverified bool, err error) {
 	want, err := a.place.Attributes(ctx, bag)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	if want.SHA256 == "" && want.MD5 == nil {
-		return "has no checksum: it was not uploaded by gorecord or gobag, and cannot be verified", nil
+		return "has no checksum: it was not uploaded by gorecord or gobag, and cannot be verified", true, nil
 	}
 	body, err := a.place.Read(ctx, bag)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	defer body.Close()                  //nolint:errcheck // only read from
 	sha, sum := sha256.New(), md5.New() //nolint:gosec // as stores report them; not for security
@@ -195,17 +208,17 @@ func (a *Audit) defect(ctx context.Context, bag string, progress func(int)) (str
 	got := hex.EncodeToString(sha.Sum(nil))
 	switch {
 	case err != nil:
-		return "", err
+		return "", false, err
 	case n > want.Size:
-		return fmt.Sprintf("the store sends more than the %d bytes that it has", want.Size), nil
+		return fmt.Sprintf("the store sends more than the %d bytes that it has", want.Size), false, nil
 	case n != want.Size:
-		return fmt.Sprintf("the store sends %d bytes of %d", n, want.Size), nil
+		return fmt.Sprintf("the store sends %d bytes of %d", n, want.Size), false, nil
 	case want.SHA256 != "" && got != want.SHA256:
-		return fmt.Sprintf("is damaged: its SHA-256 is %s, that of the upload %s", got, want.SHA256), nil
+		return fmt.Sprintf("is damaged: its SHA-256 is %s, that of the upload %s", got, want.SHA256), false, nil
 	case want.SHA256 == "" && !slices.Equal(sum.Sum(nil), want.MD5):
-		return fmt.Sprintf("is damaged: its MD5 is %x, that of the store %x", sum.Sum(nil), want.MD5), nil
+		return fmt.Sprintf("is damaged: its MD5 is %x, that of the store %x", sum.Sum(nil), want.MD5), false, nil
 	}
-	return "", nil
+	return "", false, nil
 }
 
 // countingWriter calls a function with the length of each write.
