@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/cmd/bag/internal/findings"
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/query"
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/rewrite"
@@ -182,4 +183,10 @@ func reportFindings(j *job.Job, found query.Findings) error {
 		return job.ErrReported
 	}
 	return nil
+}
+
+// gapsFlags are the flags of gobag gaps.
+type gapsFlags struct {
+	readOnly
+	findings.Flags
 }

@@ -27,6 +27,7 @@ import (
 type flags struct {
 	Info       infoFlags       `cmd:"" help:"Summarize bags as rosbag info does."`
 	View       viewFlags       `cmd:"" help:"Show bags in a browser: time line, pictures, plots, messages."`
+	Gaps       gapsFlags       `cmd:"" help:"Say where topics were silent or slow, or had wrong stamps."`
 	Echo       echoFlags       `cmd:"" help:"Print messages as rostopic echo -b does, as CSV or as JSON."`
 	Reindex    reindexFlags    `cmd:"" help:"Recover valid bags from truncated, damaged and unindexed ones."`
 	Check      checkFlags      `cmd:"" help:"Look for damage: structure, indexes, checksums, definitions."`

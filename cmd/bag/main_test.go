@@ -248,7 +248,7 @@ func TestReadOnly(t *testing.T) {
 			got = append(got, c.Name)
 		}
 	}
-	if want := []string{"info", "echo", "check", "diff", "find", "audit"}; !slices.Equal(got, want) {
+	if want := []string{"info", "gaps", "echo", "check", "diff", "find", "audit"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

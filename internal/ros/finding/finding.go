@@ -111,6 +111,9 @@ type Finding struct {
 func (f *Finding) Text() string {
 	switch f.Kind {
 	case Silent:
+		if f.Cause == NoCause {
+			return "for " + About(f.For)
+		}
 		return fmt.Sprintf("for %s (%v)", About(f.For), f.Cause)
 	case Slow, Fast:
 		than := "usual"

@@ -122,7 +122,7 @@ func (w *Watch) Look(now, steady time.Time, counts bool, topics []Arrivals) []Ch
 // tick moves the time on, and reports whether nobody knows what came since the last look.
 func (w *Watch) tick(now, steady time.Time) (stalled bool) {
 	if w.looked.IsZero() {
-		w.looked, w.steady = now, steady
+		w.looked, w.steady = now.Add(-Every), steady.Add(-Every) // what has come, came just before
 	}
 	passed := max(steady.Sub(w.steady), 0)
 	if now.Sub(w.looked) > stalledAfter || now.Before(w.looked) || passed > leapAfter {

@@ -132,11 +132,14 @@ func (w *Watcher) tell(c *finding.Change, now time.Time) {
 		return
 	}
 	w.cfg.Log.Warn(begun[c.Kind], topic, zap.String("what", c.Text()))
-	text := c.Line()
+	text, at := c.Line(), now.Add(-c.For)
 	if c.Kind == finding.Silent {
 		text = "silent " + c.Topic // how long, nobody knows yet
 	}
-	w.cfg.Mark(text, now.Add(-c.For))
+	if c.Cause == finding.Absent {
+		at = now // nothing happened when the recording began
+	}
+	w.cfg.Mark(text, at)
 }
 
 // end counts the expected topics of which no message came at all.
