@@ -95,6 +95,7 @@ type inputConn struct {
 	digest identity.Digest
 	out    *rosbag.Connection // in the output; nil if it cannot be there
 	alone  bool               // defined outside of chunks, and no message outside of chunks has followed
+	edited bool               // by Options.Edit
 }
 
 // get returns the connection of the output for id, nil if id is unknown.
@@ -171,7 +172,7 @@ func (t *inputConns) add(h *wire.RecordHeader, data []byte, at int64) inputConn 
 	if err != nil {
 		report.repair(&rosbag.CorruptError{Offset: at, Op: rosbag.OpConnection, Reason: "connection cannot be kept", Err: err})
 	}
-	t.byID[c.ID] = inputConn{digest: d, out: out}
+	t.byID[c.ID] = inputConn{digest: d, out: out, edited: t.out.edits.Has(out)}
 	return t.byID[c.ID]
 }
 

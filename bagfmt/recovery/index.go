@@ -20,7 +20,7 @@ type chunkIndex struct {
 	start, end rosbag.Time
 	orphans    uint64        // messages of unknown connections
 	orphan     rosbag.ConnID // one of these connections
-	sameIDs    bool          // all ids are the same in the output
+	asStored   bool          // all ids and connections are the same in the output
 	oddTimes   bool          // a message has the nanoseconds of a second or more
 	err        error         // of the first record that could not be read
 	from, to   int           // range of the data lost with that record and later ones
@@ -31,7 +31,7 @@ type chunkIndex struct {
 func (x *chunkIndex) read(c *stagedChunk) {
 	*x = chunkIndex{
 		ChunkIndex: wire.ChunkIndex{Entries: x.Entries[:0], Slots: x.Slots[:0], Used: x.Used[:0]},
-		inChunk:    x.inChunk[:0], byID: x.byID, byOut: x.byOut, sameIDs: true,
+		inChunk:    x.inChunk[:0], byID: x.byID, byOut: x.byOut, asStored: true,
 	}
 	if x.byID == nil {
 		x.byID, x.byOut = make(map[rosbag.ConnID]int32), make(map[rosbag.ConnID]int32)
@@ -91,13 +91,13 @@ func (x *chunkIndex) message(conns *inputConns, id rosbag.ConnID, t rosbag.Time,
 	slot := x.lastSlot
 	if slot == 0 || id != x.last {
 		if slot = x.byID[id]; slot == 0 {
-			out := conns.get(id)
-			if out == nil || frameBytes-4 > wire.MaxMessageBytes {
+			c := conns.byID[id]
+			if c.out == nil || frameBytes-4 > wire.MaxMessageBytes {
 				x.orphans++
 				x.orphan = id
 				return
 			}
-			slot = x.slot(id, out)
+			slot = x.slot(id, c)
 		}
 		x.last, x.lastSlot = id, slot
 		conns.settle(id)
@@ -116,8 +116,9 @@ func (x *chunkIndex) message(conns *inputConns, id rosbag.ConnID, t rosbag.Time,
 }
 
 // slot returns the slot of a connection of the output, and assigns it to id.
-func (x *chunkIndex) slot(id rosbag.ConnID, out *rosbag.Connection) int32 {
-	x.sameIDs = x.sameIDs && out.ID == id
+func (x *chunkIndex) slot(id rosbag.ConnID, c inputConn) int32 {
+	out := c.out
+	x.asStored = x.asStored && out.ID == id && !c.edited
 	slot, ok := x.byOut[out.ID]
 	if !ok {
 		x.Used = append(x.Used, int32(len(x.Slots)))
@@ -137,10 +138,10 @@ func (x *chunkIndex) connection(conns *inputConns, c inputConn, id rosbag.ConnID
 	delete(x.byID, id)
 	x.lastSlot = 0
 	if c.out == nil {
-		x.sameIDs = false
+		x.asStored = false
 		return
 	}
-	if s := x.slot(id, c.out) - 1; x.Slots[s].Count == 0 {
+	if s := x.slot(id, c) - 1; x.Slots[s].Count == 0 {
 		x.inChunk[s] = true
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/edits"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/identity"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -21,6 +22,7 @@ type recoverOutput struct {
 	recorded map[rosbag.ConnID]struct{}             // connections whose records have been written
 	used     map[rosbag.ConnID]struct{}             // connections that have messages
 	oddTimes map[string]oddTimes                    // by topic
+	edits    *edits.Edits                           // of Options.Edit
 }
 
 // oddTimes are messages whose time has the nanoseconds of a second or more.
@@ -29,9 +31,9 @@ type oddTimes struct {
 	at    int64 // offset of the record with the first one
 }
 
-func newRecoverOutput(w *bagfmt.Writer, report *Report) *recoverOutput {
+func newRecoverOutput(w *bagfmt.Writer, report *Report, edit func(*rosbag.Connection) *rosbag.Edit) *recoverOutput {
 	return &recoverOutput{
-		w: w, report: report,
+		w: w, report: report, edits: edits.New(edit),
 		digests:  make(map[rosbag.ConnID]identity.Digest),
 		byDigest: make(map[identity.Digest]*rosbag.Connection),
 		recorded: make(map[rosbag.ConnID]struct{}),
@@ -44,6 +46,7 @@ func newRecoverOutput(w *bagfmt.Writer, report *Report) *recoverOutput {
 // id of c if that is free, and assigns another one if not.
 func (o *recoverOutput) connection(c *rosbag.Connection, d identity.Digest) (*rosbag.Connection, error) {
 	taken := o.w.Connection(c.ID)
+	c, use := o.edits.Begin(c)
 	switch {
 	case taken == nil:
 		if err := o.w.Adopt(c); err != nil {
@@ -59,6 +62,7 @@ func (o *recoverOutput) connection(c *rosbag.Connection, d identity.Digest) (*ro
 			return nil, err
 		}
 	}
+	use(c)
 	o.digests[c.ID] = d
 	if o.byDigest[d] == nil {
 		o.byDigest[d] = c
@@ -77,6 +81,10 @@ func (o *recoverOutput) writeMessage(c *rosbag.Connection, t rosbag.Time, data [
 		odd.count++
 		o.oddTimes[c.Topic] = odd
 		t = t.Add(0)
+	}
+	data, keep, err := o.edits.Apply(c, data, t)
+	if err != nil || !keep {
+		return err
 	}
 	if err := o.w.Write(c, t, data); err != nil {
 		return err

@@ -24,6 +24,8 @@ type Options struct {
 	// ended when Recover returns. The result does not depend on Workers. The input must
 	// allow parallel calls of ReadAt.
 	Workers int
+	// Edit, if not nil, returns how messages change; nil if they do not. Chunks in which nothing changes stay as they are.
+	Edit func(c *rosbag.Connection) *rosbag.Edit
 }
 
 // Recover copies everything intact in the bag of size bytes to w, which it does not
@@ -57,7 +59,7 @@ func Recover(r io.ReaderAt, size int64, w *bagfmt.Writer, o Options) (Report, er
 	}
 	var report Report
 	in := newRecoverInput(r, size)
-	out := newRecoverOutput(w, &report)
+	out := newRecoverOutput(w, &report, o.Edit)
 	progress := progressMeter{call: o.Progress}
 	scanner, err := identify(in, out, limit)
 	switch {
@@ -144,10 +146,12 @@ func convert(s *bagfmt.Scanner, out *recoverOutput, progress *progressMeter) err
 		}
 		c := conns[m.Conn]
 		if c == nil {
-			if c, err = out.w.AddConnection(m.Conn.Topic, m.Conn.Header); err != nil {
+			edited, use := out.edits.Begin(m.Conn)
+			if c, err = out.w.AddConnection(m.Conn.Topic, edited.Header); err != nil {
 				return fmt.Errorf("topic %q: %w", m.Conn.Topic, err)
 			}
 			conns[m.Conn] = c
+			use(c)
 		}
 		if err := out.writeMessage(c, m.Time, m.Data(), s.Offset()); err != nil {
 			return err

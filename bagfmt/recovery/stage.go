@@ -105,7 +105,7 @@ func (s *chunkStage) write(c *stagedChunk, expected uint64) error {
 	if len(x.Entries) == 0 {
 		return nil
 	}
-	if x.sameIDs && !x.oddTimes && !c.repack && x.err == nil && x.orphans == 0 && len(c.stored) > 0 && x.complete(s.out) {
+	if x.asStored && !x.oddTimes && !c.repack && x.err == nil && x.orphans == 0 && len(c.stored) > 0 && x.complete(s.out) {
 		return s.copy(c)
 	}
 	for _, e := range x.Entries {
