@@ -3,8 +3,7 @@
 //
 // [Compare] matches fields by name, also in nested types, and lists each difference: what is added, removed,
 // renamed or converted, whether that may lose something, and which option of the caller it needs. If nothing is
-// refused, [Plan.Converter] has the steps (copy, skip, insert, convert, repeat) that a message takes. [Explain]
-// says why a message and its reader do not fit: another type, another version, a wrong text.
+// refused, [Plan.Converter] has the steps (copy, skip, insert, convert, repeat) that a message takes.
 //
 // A reader that compares md5sums compares too little: the md5sum leaves out the brackets of arrays of messages, so
 // that T[2] and T[] have the same. Everything here compares the parsed definitions.

@@ -70,7 +70,7 @@ func Compose(name string, text func(name string) (string, bool)) string {
 	var walk func(name, own string)
 	walk = func(name, own string) {
 		b.WriteString(own + "\n") // as ROS does; its Python needs a line in a part without fields
-		for _, used := range uses(name, own) {
+		for _, used := range rosmsg.Uses(name, own) {
 			if t, ok := text(used); ok && !seen[used] {
 				seen[used] = true
 				b.WriteString(separator + "\nMSG: " + used + "\n")
@@ -81,27 +81,4 @@ func Compose(name string, text func(name string) (string, bool)) string {
 	own, _ := text(name)
 	walk(name, own)
 	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// primitives are the types that are no messages.
-const primitives = " bool int8 byte uint8 char int16 uint16 int32 uint32 int64 uint64 float32 float64 string time duration "
-
-// uses returns the full names of the messages that the text of a type uses, in the order of their first use.
-func uses(name, text string) []string {
-	pkg, _, _ := strings.Cut(name, "/")
-	var all []string
-	for line := range strings.Lines(text) {
-		typ, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		base, _, _ := strings.Cut(typ, "[")
-		switch {
-		case base == "" || strings.Contains(primitives, " "+base+" ") || strings.Contains(rest, "="):
-			continue
-		case base == "Header":
-			base = "std_msgs/Header"
-		case !strings.Contains(base, "/"):
-			base = pkg + "/" + base
-		}
-		all = append(all, base)
-	}
-	return all
 }
