@@ -37,6 +37,7 @@ type flags struct {
 	Decrypt    decryptFlags    `cmd:"" help:"Decrypt bags of rosbag encrypt, with their GPG key."`
 	Convert    convertFlags    `cmd:"" help:"Make a version 2.0 bag or MCAP of a bag of any version."`
 	Filter     filterFlags     `cmd:"" help:"Copy the messages of a bag that are wanted."`
+	Fix        fixFlags        `cmd:"" help:"Convert messages of old definitions to those that are wanted now."`
 	Merge      mergeFlags      `cmd:"" help:"Make one bag of several."`
 	Split      splitFlags      `cmd:"" help:"Make several bags of one: by size, time or topic."`
 	Note       noteFlags       `cmd:"" help:"Add notes to a finished bag, in place."`
@@ -48,7 +49,6 @@ type flags struct {
 	MaxChunk units.ChunkLimit `default:"512M" placeholder:"SIZE" help:"Unpack compressed chunks of at most this size, such as 1G (default ${default}, at most 2047M). A hostile bag of a few kB could fill the memory."`
 
 	options.LogFormat
-
 	Completion completion.Flags `cmd:"" help:"Print what makes a shell complete gobag's arguments."`
 
 	Man     config.ManFlag     `help:"Print the manual page and exit; to read it: gobag --man | man -l -."`

@@ -3,7 +3,7 @@ package replace
 import (
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -61,53 +61,57 @@ func (r *run) reindex(path string) error {
 	if p.Backup() != "" && !files.Lock(in) { // gorecord locks its file
 		return errWritten
 	}
-	rep, err := recovered(r.j, in, before.Size(), p)
-	if err != nil {
-		return err
+	rep, err := Recovered(r.j, in, before.Size(), p.File, Recovery{Title: "Reindexing " + p.Path(), Writer: bagfmt.WriterOptions{Workers: job.Workers()}})
+	switch {
+	case errors.Is(err, rosbag.ErrEncrypted):
+		return errNoReindex
+	case err != nil:
+		return wording.Explain(err)
 	}
 	if err := unchanged(); err != nil {
 		return err
 	}
 	if rep.Messages == 0 && rep.Lossy() {
-		report(r.j, path, &rep)
+		Report(r.j, path, &rep)
 		return errNothing
 	}
 	if err := p.Commit(); err != nil {
 		return err
 	}
-	report(r.j, path, &rep)
+	Report(r.j, path, &rep)
 	r.j.Say("%s: %s%s%s", wording.Shown(p.Path()), kept(&rep), original(p.Backup()), finalName(p.Path()))
 	return nil
 }
 
-// recovered writes the readable messages of a bag of size bytes to p.
-func recovered(j *job.Job, in *os.File, size int64, p *files.Placement) (recovery.Report, error) {
-	w, err := bagfmt.NewWriter(p.File, bagfmt.WriterOptions{Workers: job.Workers()})
+// Recovery says how the readable messages of a bag are written to another one.
+type Recovery struct {
+	Title  string // of the progress bar
+	Writer bagfmt.WriterOptions
+	Edit   func(*rosbag.Connection) *rosbag.Edit // as in recovery.Options
+}
+
+// Recovered writes the readable messages of a bag of size bytes to a new bag.
+func Recovered(j *job.Job, in io.ReaderAt, size int64, to io.Writer, o Recovery) (recovery.Report, error) {
+	w, err := bagfmt.NewWriter(to, o.Writer)
 	if err != nil {
-		return recovery.Report{}, wording.Explain(err)
+		return recovery.Report{}, err
 	}
-	reindexing, done := job.Bytes("Reindexing "+p.Path(), size), int64(0)
-	j.Bar.Set(reindexing, 0)
+	work, done := job.Bytes(o.Title, size), int64(0)
+	j.Bar.Set(work, 0)
 	defer j.Bar.Clear()
-	rep, err := recovery.Recover(in, size, w, recovery.Options{MaxChunkBytes: j.MaxChunk, Workers: job.Workers(), Progress: func(at int64) error {
-		j.Bar.Add(at-done, reindexing)
+	rep, err := recovery.Recover(in, size, w, recovery.Options{MaxChunkBytes: j.MaxChunk, Workers: job.Workers(), Edit: o.Edit, Progress: func(at int64) error {
+		j.Bar.Add(at-done, work)
 		done = at
 		return j.Ctx.Err()
 	}})
 	if e := w.Close(); err == nil { // also after an error: it ends what the writer has started
 		err = e
 	}
-	switch {
-	case errors.Is(err, rosbag.ErrEncrypted):
-		return rep, errNoReindex
-	case err != nil:
-		return rep, wording.Explain(err)
-	}
-	return rep, nil
+	return rep, err
 }
 
-// report reports what was lost of a bag, and what was damaged without loss.
-func report(j *job.Job, path string, r *recovery.Report) {
+// Report reports what was lost of a bag, and what was damaged without loss.
+func Report(j *job.Job, path string, r *recovery.Report) {
 	for n, err := range r.Repairs {
 		if n == job.MaxReported {
 			j.Say("%s: repaired in %s", wording.Shown(path), wording.Plural(len(r.Repairs)-n, "more place"))

@@ -10,22 +10,25 @@ import (
 // conns maps input connections to output connections. Input connections with the same topic
 // and header share an output connection.
 type conns struct {
-	rename     func(*rosbag.Connection) string    // nil to keep topics
-	byInput    map[*rosbag.Connection]*outputConn // by input connection
-	byIdentity map[string]*rosbag.Connection      // by topic and header
-	lastInput  *rosbag.Connection                 // input connection of the last message
-	last       *outputConn                        // the outputConn of lastInput
+	rename     func(*rosbag.Connection) string       // nil to keep topics
+	edit       func(*rosbag.Connection) *rosbag.Edit // nil to keep messages
+	byInput    map[*rosbag.Connection]*outputConn    // by input connection
+	byIdentity map[string]*rosbag.Connection         // by topic and header
+	lastInput  *rosbag.Connection                    // input connection of the last message
+	last       *outputConn                           // the outputConn of lastInput
 }
 
 // outputConn says which output connection gets the messages of an input connection.
 type outputConn struct {
 	conn     *rosbag.Connection // the output connection
+	edit     *rosbag.Edit       // how messages of the input connection change; nil if they stay
 	messages uint64             // messages of the input connection that were written
 }
 
-func newConns(rename func(*rosbag.Connection) string) *conns {
+func newConns(rename func(*rosbag.Connection) string, edit func(*rosbag.Connection) *rosbag.Edit) *conns {
 	return &conns{
 		rename:     rename,
+		edit:       edit,
 		byInput:    make(map[*rosbag.Connection]*outputConn),
 		byIdentity: make(map[string]*rosbag.Connection),
 	}
@@ -38,7 +41,8 @@ func (c *conns) of(in *rosbag.Connection) *outputConn {
 	}
 	out := c.byInput[in]
 	if out == nil {
-		out = &outputConn{conn: c.add(in)}
+		out = &outputConn{}
+		out.conn, out.edit = c.add(in)
 		c.byInput[in] = out
 	}
 	c.lastInput, c.last = in, out
@@ -54,8 +58,13 @@ func (c *conns) written() map[*rosbag.Connection]uint64 {
 	return all
 }
 
-func (c *conns) add(in *rosbag.Connection) *rosbag.Connection {
-	out := &rosbag.Connection{ID: rosbag.ConnID(len(c.byIdentity)), Topic: in.Topic, Header: slices.Clone(in.Header)}
+func (c *conns) add(in *rosbag.Connection) (*rosbag.Connection, *rosbag.Edit) {
+	var edit *rosbag.Edit
+	if c.edit != nil {
+		edit = c.edit(in)
+	}
+	header := edit.Connection(in).Header
+	out := &rosbag.Connection{ID: rosbag.ConnID(len(c.byIdentity)), Topic: in.Topic, Header: slices.Clone(header)}
 	if c.rename != nil {
 		out.Topic = c.rename(in)
 	}
@@ -74,10 +83,10 @@ func (c *conns) add(in *rosbag.Connection) *rosbag.Connection {
 	}
 	key := identity(out)
 	if known, ok := c.byIdentity[key]; ok {
-		return known
+		return known, edit
 	}
 	c.byIdentity[key] = out
-	return out
+	return out, edit
 }
 
 // identity returns a key that is equal for connections that differ only in their ID.

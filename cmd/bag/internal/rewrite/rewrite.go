@@ -53,6 +53,9 @@ type Options struct {
 	Match func(*rosbag.Connection, *rosbag.Message) (bool, error)
 	// Rename returns the topic of a connection in the output.
 	Rename func(*rosbag.Connection) string
+	// Edit returns how the messages of a connection change, by its original name; nil if they stay. It is called once for
+	// each connection. Match selects messages as they were.
+	Edit func(*rosbag.Connection) *rosbag.Edit
 	// Damaged is called for each place that could not be read. Copying continues after the place, unless Damaged
 	// returns an error.
 	Damaged func(input string, err error) error
@@ -80,7 +83,7 @@ func Copy(inputs []Input, o Options, sink rosbag.Sink) (Summary, error) {
 			sink.Abort()
 		}
 	}()
-	c := copier{o: &o, sink: sink, src: newMerge(inputs, &o), conns: newConns(o.Rename), sent: newSentLatched(inputs)}
+	c := copier{o: &o, sink: sink, src: newMerge(inputs, &o), conns: newConns(o.Rename, o.Edit), sent: newSentLatched(inputs)}
 	defer c.src.close()
 	m, input, err := c.src.next()
 	if err == nil || errors.Is(err, io.EOF) {
@@ -113,6 +116,8 @@ type copier struct {
 	conns *conns
 	sent  *sentLatched // nil: not needed
 	sum   Summary
+
+	payload []byte // memory for edited messages
 }
 
 // repeat writes the latched messages from before the start. first is the first message of the
@@ -139,7 +144,11 @@ func (c *copier) write(m *rosbag.Message, input int, repeated bool) error {
 			return err
 		}
 	}
-	data, out := m.Data(), c.conns.of(m.Conn)
+	out := c.conns.of(m.Conn)
+	data, keep, err := out.edit.Apply(&c.payload, m.Data(), m.Time)
+	if err != nil || !keep {
+		return err
+	}
 	at := m.Time.Add(0) // carries a second and more of nanoseconds
 	if err := write(c.sink, out.conn, at, data, repeated); err != nil {
 		return err

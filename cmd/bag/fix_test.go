@@ -1,0 +1,281 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/rosmsg"
+)
+
+const fixRule = "================================================================================\n"
+
+// oldConn returns a connection of a type with its real md5sum.
+func oldConn(t *testing.T, topic, typ, text string, more ...rosbag.Field) *rosbag.Connection {
+	t.Helper()
+	parsed, err := rosmsg.Parse(typ, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := rosbag.Header{
+		{Key: "callerid", Value: "/driver"}, {Key: "md5sum", Value: parsed.MD5Sum()}, {Key: "message_definition", Value: text}, {Key: "type", Value: typ}, {Key: "x", Value: "y"},
+	}
+	return &rosbag.Connection{Topic: topic, Header: append(h, more...)}
+}
+
+type oldMessage struct {
+	conn *rosbag.Connection
+	sec  uint32
+	data string
+}
+
+// bagOfOld writes a bag, with a new chunk after each message that has no data after it in the list as "".
+func bagOfOld(t *testing.T, chunkBytes int, list ...oldMessage) string {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := bagfmt.NewWriter(&b, bagfmt.WriterOptions{Compression: rosbag.CompressionLZ4, ChunkBytes: chunkBytes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := map[*rosbag.Connection]*rosbag.Connection{}
+	for _, m := range list {
+		if own[m.conn] == nil {
+			if own[m.conn], err = w.AddConnection(m.conn.Topic, m.conn.Header); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Write(own[m.conn], rosbag.Time{Sec: m.sec, Nsec: 5}, []byte(m.data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return write(t, "old.bag", b.Bytes())
+}
+
+// workspace writes .msg files: name and text by turns.
+func workspace(t *testing.T, files ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "src")
+	for i := 0; i < len(files); i += 2 {
+		path := filepath.Join(dir, filepath.FromSlash(files[i]))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(files[i+1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// read returns the messages of a recording, one text each, in the order of time.
+func read(t *testing.T, path string) (all []string) {
+	t.Helper()
+	r, err := bags.Open(t.Context(), path, bags.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for m, err := range rosbag.Messages(r.Source, rosbag.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		typ, err := rosmsg.Parse(m.Conn.Header.Type(), m.Conn.Header.MessageDefinition())
+		if err != nil || typ.MD5Sum() != m.Conn.Header.MD5Sum() {
+			t.Fatalf("%s: %v", m.Conn.Topic, err)
+		}
+		text, err := typ.Message(m.Data()).AppendJSON(nil)
+		if err != nil {
+			t.Fatalf("%s %x: %v", m.Conn.Topic, m.Data(), err)
+		}
+		all = append(all, fmt.Sprintf("%d.%d %s %s %s", m.Time.Sec, m.Time.Nsec, m.Conn.Topic, m.Conn.Header.CallerID(), text))
+	}
+	return all
+}
+
+func wantLines(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%s:\n%s\nwant\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestFix converts a bag in each form, and compares values, times and headers.
+func TestFix(t *testing.T) {
+	t.Parallel()
+	state := oldConn(t, "/state", "my/State", "int16 mode\nPart[] parts\n"+fixRule+"MSG: my/Part\nfloat32 x\n")
+	other := oldConn(t, "/other", "your/Other", "string s\n", rosbag.Field{Key: "latching", Value: "1"})
+	var list []oldMessage
+	for n := range uint32(40) {
+		if n%8 < 4 {
+			list = append(list, oldMessage{state, 100 - n, "\xfe\xff\x01\x00\x00\x00\x00\x00\x80\x3f"})
+		} else {
+			list = append(list, oldMessage{other, 100 - n, "\x04\x00\x00\x00abcd"})
+		}
+	}
+	in := bagOfOld(t, 150, list...)
+	src := workspace(t, "my/msg/State.msg", "# the state\nint32 mode\nstring name\nPart[] parts\n", "my/msg/Part.msg", "float64 x\nuint8 kind\n")
+	out := filepath.Join(t.TempDir(), "new.bag")
+
+	code, stdout, stderr := gobag("fix", in, "--to", src, "--dry-run", "--set", "my/Part.kind=7")
+	for _, want := range []string{
+		"my/State (/state, 20 messages): converted, md5sum " + state.Header.MD5Sum() + " becomes ", "\n  my/State.mode: int16 becomes int32\n", "\n  my/Part.x: float32 becomes float64\n",
+		"\n  my/Part.kind (uint8) is added\n", "\n  my/State.name (string) is added\n", "your/Other (/other, 20 messages): stays, because nothing else is wanted\n", "nothing is lost\n",
+	} {
+		if code != 0 || !strings.Contains("\n"+stdout, want) {
+			t.Errorf("--dry-run: %d, %s%s; want %s", code, stdout, stderr, want)
+		}
+	}
+	if code, _, stderr = gobag("fix", in, out, "--to", src, "--set", "my/Part.kind=7"); code != 0 || !strings.Contains(stderr, "of 10 chunks as they were stored") && !strings.Contains(stderr, "chunks as they were stored") {
+		t.Fatalf("%d, %s", code, stderr)
+	}
+	var want []string
+	for n := 39; n >= 0; n-- {
+		s := fmt.Sprintf(`%d.5 /other /driver {"s":"abcd"}`, 100-n)
+		if n%8 < 4 {
+			s = fmt.Sprintf(`%d.5 /state /driver {"mode":-2,"name":"","parts":[{"x":1.0,"kind":7}]}`, 100-n)
+		}
+		want = append(want, s)
+	}
+	wantLines(t, "the bag", read(t, out), want...)
+	if code, stdout, stderr := gobag("check", "--deep", "-q", out); code != 0 || stdout != "" {
+		t.Errorf("check: %d, %s%s", code, stdout, stderr)
+	}
+	r, err := bags.Open(t.Context(), out, bags.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	conns := r.Connections()
+	if h := conns[0].Header; len(conns) != 2 || h[0] != state.Header[0] || h[4] != state.Header[4] || h[2].Value != "# the state\nint32 mode\nstring name\nPart[] parts\n\n"+fixRule+"MSG: my/Part\nfloat64 x\nuint8 kind\n" {
+		t.Errorf("header %q", h)
+	}
+	if !conns[1].Header.Latching() {
+		t.Error("latching is lost")
+	}
+
+	// The same through MCAP, in both directions, and of a bag that was not closed.
+	mcap := filepath.Join(t.TempDir(), "new.mcap")
+	if code, _, stderr := gobag("fix", in, mcap, "--to", src, "--set", "my/Part.kind=7"); code != 0 {
+		t.Fatalf("%d, %s", code, stderr)
+	}
+	wantLines(t, "MCAP", read(t, mcap), want...)
+	old := filepath.Join(t.TempDir(), "old.mcap")
+	if code, _, stderr := gobag("convert", in, old); code != 0 {
+		t.Fatalf("%d, %s", code, stderr)
+	}
+	again := filepath.Join(t.TempDir(), "again.bag")
+	if code, _, stderr := gobag("fix", old, again, "--to", out, "--set", "my/Part.kind=7"); code != 0 { // like a newer bag
+		t.Fatalf("%d, %s", code, stderr)
+	}
+	wantLines(t, "of MCAP", read(t, again), want...)
+	b, err := os.ReadFile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := gobag("fix", write(t, "cut.bag", b[:len(b)*2/3]), filepath.Join(t.TempDir(), "c.bag"), "--to", src); code != 3 || !strings.Contains(stderr, "truncated") && !strings.Contains(stderr, "cut") && !strings.Contains(stderr, "ends") {
+		t.Errorf("of a bag that is cut: %d, %s", code, stderr)
+	}
+}
+
+// TestFixRefuses checks that nothing is written, and that the error says what to do.
+func TestFixRefuses(t *testing.T) {
+	t.Parallel()
+	in := bagOfOld(t, 1000, oldMessage{oldConn(t, "/a", "my/T", "int32 a\nint32 b\n"), 7, "\x00\x00\x01\x00\x02\x00\x00\x00"})
+	src := workspace(t, "my/msg/T.msg", "int16 a\n")
+	out := filepath.Join(t.TempDir(), "out", "new.bag")
+	if err := os.Mkdir(filepath.Dir(out), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		args []string
+		want string
+	}{
+		"decisions": {[]string{"--to", src}, "my/T.b (int32) is dropped: it would get lost: --drop my/T.b\n"},
+		"both":      {[]string{"--to", src}, "my/T.a: int32 becomes int16: not every value fits: --convert my/T.a, which looks at each\n"},
+		"a value":   {[]string{"--to", src, "--drop", "all", "--convert", "my/T.a"}, "topic /a, message of 7.000000005: my/T: a is 65536, which does not fit int16\n"},
+		"misspelt":  {[]string{"--to", src, "--drop", "all", "--convert", "all", "--set", "my/T.c=1"}, "--set my/T.c=1: no message of "},
+		"a rule":    {[]string{"--to", src, "--drop", "x"}, "--drop x: write pkg/Type.field, or all\n"},
+		"nothing":   {[]string{"--to", "noetic"}, "no type of it is among the wanted definitions"},
+		"no folder": {[]string{"--to", t.TempDir()}, "has no .msg files"},
+		"no DEFS":   {nil, "name the wanted definitions, which rosbag fix takes from what is installed"},
+		"stock":     {[]string{"rules.bmr"}, "rules of rosbag fix (.bmr) are programs in Python, which are not run."},
+		"more":      {[]string{"more.bag", "--to", src}, "more.bag: name one recording to read and one bag to write"},
+		"unknown":   {[]string{"--to", src, "--rename", "my/T=my/U"}, "no definition of my/U is known, which it shall become"},
+	} {
+		code, _, stderr := gobag(append([]string{"fix", in, out}, tc.args...)...)
+		if code != 1 || !strings.Contains(stderr, tc.want) {
+			t.Errorf("%s: %d, %s; want %s", name, code, stderr, tc.want)
+		}
+		if left := names(t, filepath.Dir(out)); len(left) > 0 {
+			t.Errorf("%s: left %v", name, left)
+		}
+	}
+	for args, want := range map[string]string{
+		"fix " + in + " --to " + src:                             "name the bag to write, or use --dry-run",
+		"fix " + in + " " + out + " --dry-run --to " + src:       "--dry-run writes nothing: leave out the bag to write",
+		"fix - " + out + " --to " + src:                          "- is no recording here",
+		"fix " + in + " " + in + " --to " + src:                  "is an input too",
+		"fix " + in + " --dry-run --to ros:///x":                 "no graph is asked",
+		"fix " + in + " --dry-run --to " + src + "/my/msg/T.msg": "is one file, which does not say the package",
+	} {
+		if code, stdout, stderr := gobag(strings.Fields(args)...); code != 1 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: %d, %s%s; want %s", args, code, stdout, stderr, want)
+		}
+	}
+	code, stdout, _ := gobag("fix", in, "--to", src, "--dry-run")
+	if code != 1 || !strings.Contains(stdout, "  refused: my/T.b (int32) is dropped: it would get lost: --drop my/T.b\n") || !strings.Contains(stdout, "1 definition cannot be converted: nothing is written\n") {
+		t.Errorf("--dry-run: %d, %s", code, stdout)
+	}
+	if code, stdout, stderr := gobag("fix", in, "--to", src, "--dry-run", "--drop", "all", "--convert", "all"); code != 1 || !strings.Contains(stderr, "which does not fit int16") {
+		t.Errorf("--dry-run with a value that does not fit: %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// TestFixText repairs definitions whose text is missing, wrong or without a known md5sum.
+func TestFixText(t *testing.T) {
+	t.Parallel()
+	right := oldConn(t, "/a", "std_msgs/String", "string data\n")
+	bent := func(key, value string) *rosbag.Connection {
+		c := oldConn(t, "/a", "std_msgs/String", "string data\n")
+		for i := range c.Header {
+			if c.Header[i].Key == key {
+				c.Header[i].Value = value
+			}
+		}
+		return c
+	}
+	const hello = "\x02\x00\x00\x00hi"
+	for name, tc := range map[string]struct {
+		conn *rosbag.Connection
+		data string
+		code int
+		want string // in what is said
+	}{
+		"no text":                             {bent("message_definition", ""), hello, 0, "their definition is repaired: its definition of std_msgs/String is empty"},
+		"another text":                        {bent("message_definition", "int8 x\n"), hello, 0, "their definition is repaired: its definition of std_msgs/String has another md5sum than 992ce8a1687cec8c8bd883ec73ca41d1"},
+		"a bent text":                         {bent("message_definition", "Nosuch x\n"), hello, 0, `no definition of "std_msgs/Nosuch"`},
+		"no md5sum":                           {bent("md5sum", "*"), hello, 0, "their definition is repaired: it has no md5sum"},
+		"a wrong md5sum":                      {bent("md5sum", strings.Repeat("0", 32)), hello, 0, "their definition is repaired: the md5sum of its definition is 992ce8a1687cec8c8bd883ec73ca41d1"},
+		"a wrong md5sum of other messages":    {bent("md5sum", strings.Repeat("0", 32)), "\x07", 1, "and its messages do not have that definition either"},
+		"a message that does not fit":         {bent("message_definition", ""), "\x07", 3, "is left out: std_msgs/String: data at 0"},
+		"all is right, but for a wanted text": {right, hello, 0, "nothing to do"},
+	} {
+		in, out := bagOfOld(t, 1000, oldMessage{tc.conn, 7, tc.data}), filepath.Join(t.TempDir(), "new.bag")
+		code, _, stderr := gobag("fix", in, out, "--to", "noetic")
+		if code != tc.code || !strings.Contains(stderr, tc.want) {
+			t.Errorf("%s: %d, %s; want %s", name, code, stderr, tc.want)
+		}
+		if code == 0 {
+			wantLines(t, name, read(t, out), `7.5 /a /driver {"data":"hi"}`)
+		}
+	}
+}
