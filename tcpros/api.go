@@ -101,6 +101,8 @@ type (
 	//	PublishNow(frame []byte) // Publish for a single frame that is due now
 	//	Unlatch()                // drops the latched frame
 	Source = publink.Source
+	// Adapted is what some subscribers of a publication get instead of the published frames.
+	Adapted = publink.Adapted
 	// Overflow says what a publication does with a frame when a subscriber's queue is full.
 	Overflow = publink.Overflow
 	// SubscriberStats is the state of the link to one subscriber.

@@ -313,7 +313,7 @@ func (n *Node) Advertise(o AdvertiseOptions) (*Publication, error) {
 	}
 	out := publink.New(publink.Options{
 		Type: o.Type, MD5Sum: o.MD5Sum, MessageDefinition: o.MessageDefinition,
-		Latching: o.Latching, QueueFrames: o.QueueFrames, Overflow: o.Overflow, Freed: o.Freed,
+		Latching: o.Latching, QueueFrames: o.QueueFrames, Overflow: o.Overflow, Freed: o.Freed, Unfit: o.Unfit,
 	}, topic, n.name)
 	p := &Publication{node: n, out: out, transient: o.Transient}
 	n.graph.pubs[topic] = p

@@ -22,6 +22,11 @@ type AdvertiseOptions struct {
 	// Freed, if it is not nil, is called when Room becomes true again, from any goroutine
 	// and with locks held: it must neither block nor use the Publication.
 	Freed func()
+
+	// Unfit, if it is not nil, is asked about each subscriber with another md5sum or another definition text. It returns
+	// what the subscriber gets instead of the published frames. If it returns nil, a subscriber with another md5sum is
+	// refused, and why, if not empty, is what the log says. It is called from several goroutines.
+	Unfit func(asked Header) (a *Adapted, why string)
 }
 
 func (o AdvertiseOptions) check() error {

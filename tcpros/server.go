@@ -77,9 +77,9 @@ func (s *tcprosServer) handle(conn net.Conn, read *wire.PendingRead) {
 		s.handleService(conn, h, read)
 		return
 	}
-	p, text := s.match(conn, h)
-	if text != "" {
-		s.refuse(conn, "subscriber refused", h, text)
+	p, a, refusal := s.match(conn, h)
+	if refusal.Text != "" {
+		s.refuse(conn, "subscriber refused", h, refusal)
 		return
 	}
 	if p == nil { // draining: the subscriber would log an error text as an error
@@ -87,7 +87,7 @@ func (s *tcprosServer) handle(conn net.Conn, read *wire.PendingRead) {
 	}
 	// Go sets TCP_NODELAY on every connection. It stays set even for tcp_nodelay=0: frames
 	// are written in batches, and Nagle's algorithm would delay them.
-	l := p.out.NewLink(conn, h, n.nextLink())
+	l := p.out.NewLink(conn, h, a, n.nextLink())
 	// Add the link before it sends the reply: a subscriber that has received the reply gets the
 	// latched frames and all later ones, even if the node drains at the same moment.
 	if !p.out.Add(l) {
@@ -105,10 +105,10 @@ func (s *tcprosServer) handle(conn net.Conn, read *wire.PendingRead) {
 }
 
 // refuse logs the reason for not serving a peer, and sends the reason to the peer.
-func (s *tcprosServer) refuse(conn net.Conn, what string, h wire.Header, text string) {
+func (s *tcprosServer) refuse(conn net.Conn, what string, h wire.Header, r publink.Refusal) {
 	s.node.log.Warn(what, zap.String("peer", conn.RemoteAddr().String()), zap.String("callerid", names.Clip(h.Value("callerid"))),
-		zap.String("name", names.Clip(cmp.Or(h.Value("topic"), h.Value("service")))), zap.String("reason", names.Clip(text)))
-	_, _ = conn.Write(wire.AppendHeader(nil, wire.Header{{Key: "error", Value: text}})) // courtesy
+		zap.String("name", names.Clip(cmp.Or(h.Value("topic"), h.Value("service")))), zap.String("reason", cmp.Or(r.Why, names.Clip(r.Text))))
+	_, _ = conn.Write(wire.AppendHeader(nil, wire.Header{{Key: "error", Value: r.Text}})) // courtesy
 }
 
 // validCallerID reports whether getBusInfo and the log can represent the ID. It accepts names
@@ -118,26 +118,30 @@ func validCallerID(id string) bool {
 	return len(id) <= names.MaxBytes && utf8.ValidString(id) && !strings.ContainsFunc(id, odd)
 }
 
-// match returns the publication that a subscriber requests, or the reason to refuse it, in
-// stock's words. Both are zero while the node drains.
-func (s *tcprosServer) match(conn net.Conn, h wire.Header) (*Publication, string) {
+// match returns the publication that a subscriber requests and what it gets instead of the published frames, or the reason to refuse it, in
+// stock's words. All are zero while the node drains.
+func (s *tcprosServer) match(conn net.Conn, h wire.Header) (*Publication, *publink.Adapted, publink.Refusal) {
+	refuse := func(format string, args ...any) (*Publication, *publink.Adapted, publink.Refusal) {
+		return nil, nil, publink.Refusal{Text: fmt.Sprintf(format, args...)}
+	}
 	for _, key := range []string{"md5sum", "topic", "callerid"} {
 		if v, ok := h.Get(key); !ok || v == "" {
-			return nil, "Header from subscriber did not have the required elements: md5sum, topic, callerid"
+			return refuse("Header from subscriber did not have the required elements: md5sum, topic, callerid")
 		}
 	}
 	if !validCallerID(h.Value("callerid")) {
-		return nil, fmt.Sprintf("received a connection with an invalid callerid [%.300q] from [%s].", names.Clip(h.Value("callerid")), wire.LinkName(conn))
+		return refuse("received a connection with an invalid callerid [%.300q] from [%s].", names.Clip(h.Value("callerid")), wire.LinkName(conn))
 	}
 	topic := names.Clean(h.Value("topic"))
 	p := s.node.Publication(topic)
 	if s.node.draining.Load() {
-		return nil, ""
+		return nil, nil, publink.Refusal{}
 	}
 	if p == nil {
-		return nil, fmt.Sprintf("received a connection for a nonexistent topic [%s] from [%s] [%s].", topic, wire.LinkName(conn), h.Value("callerid"))
+		return refuse("received a connection for a nonexistent topic [%s] from [%s] [%s].", topic, wire.LinkName(conn), h.Value("callerid"))
 	}
-	return p, p.out.Refuse(h)
+	a, r := p.out.Accept(h)
+	return p, a, r
 }
 
 // matchService returns the service that a client requests, or the reason to refuse it, in
@@ -164,10 +168,10 @@ func (s *tcprosServer) matchService(conn net.Conn, h wire.Header) (*Service, str
 func (s *tcprosServer) handleService(conn net.Conn, h wire.Header, read *wire.PendingRead) {
 	service, text := s.matchService(conn, h)
 	if text != "" {
-		s.refuse(conn, "service call refused", h, text)
+		s.refuse(conn, "service call refused", h, publink.Refusal{Text: text})
 		return
 	}
 	if text := service.svc.Serve(conn, h, read); text != "" {
-		s.refuse(conn, "service call refused", h, text)
+		s.refuse(conn, "service call refused", h, publink.Refusal{Text: text})
 	}
 }

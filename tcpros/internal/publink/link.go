@@ -21,8 +21,10 @@ type Link struct {
 	callerID string
 	conn     net.Conn
 	id       int
-	name     string // for getBusInfo
-	reply    []byte // our header
+	name     string   // for getBusInfo
+	reply    []byte   // our header
+	adapted  *Adapted // what the subscriber gets instead of published frames; nil for these
+	variant  *variant // of adapted, guarded by the lock of the publication
 	latched  [][]byte
 	done     chan struct{} // closed when the link has ended
 	wake     chan struct{}

@@ -39,7 +39,8 @@ func TestCrowdedTopic(t *testing.T) {
 	t.Parallel()
 	p := New(Options{MD5Sum: wire.AnyMD5}, "/t", "/n")
 	asks := func(name string) bool {
-		return p.Refuse(wire.Header{{Key: "callerid", Value: name}, {Key: "md5sum", Value: wire.AnyMD5}}) == ""
+		_, r := p.Accept(wire.Header{{Key: "callerid", Value: name}, {Key: "md5sum", Value: wire.AnyMD5}})
+		return r.Text == ""
 	}
 	for i := range maxSubscribers {
 		name := "/s" + strconv.Itoa(i)

@@ -28,6 +28,7 @@ type Options struct {
 	QueueFrames       int
 	Overflow          Overflow
 	Freed             func()
+	Unfit             func(asked wire.Header) (a *Adapted, why string)
 }
 
 // Publication is one advertised topic with its subscribers.
@@ -42,8 +43,9 @@ type Publication struct {
 
 	mu         sync.Mutex
 	links      []*Link
-	sources    []*Source // latching sources only
-	latchCount uint64    // number of frames published by latching sources
+	adapted    []*variant // what links get instead of the published frames
+	sources    []*Source  // latching sources only
+	latchCount uint64     // number of frames published by latching sources
 	closed     bool
 }
 
@@ -97,8 +99,15 @@ func (s *Source) publish(frame []byte, now bool) {
 		p.latchCount++
 		s.last, s.latchOrder = frame, p.latchCount
 	}
+	for _, v := range p.adapted {
+		v.frame = v.Frame(frame)
+	}
 	for _, l := range p.links {
-		l.push(frame, now)
+		if l.variant == nil {
+			l.push(frame, now)
+		} else if l.variant.frame != nil {
+			l.push(l.variant.frame, now)
+		}
 	}
 }
 
@@ -197,25 +206,29 @@ func (p *Publication) Rows() []Row {
 	return rows
 }
 
-// NewLink returns a link to the subscriber that has sent the header asked over conn. Link.Serve
+// NewLink returns a link to the subscriber that has sent the header asked over conn, and gets what Accept has said. Link.Serve
 // sends the reply.
-func (p *Publication) NewLink(conn net.Conn, asked wire.Header, id int) *Link {
+func (p *Publication) NewLink(conn net.Conn, asked wire.Header, a *Adapted, id int) *Link {
 	l := newOutLink(conn, asked.Value("callerid"), id, p.opts.QueueFrames, &p.room)
-	l.reply = wire.AppendHeader(nil, p.header(asked))
+	l.adapted = a
+	l.reply = wire.AppendHeader(nil, p.header(asked, a))
 	return l
 }
 
 // header returns the reply to an accepted subscriber. A wildcard is replaced by the value that
 // the subscriber requested, which rospy and roscpp expect in the reply. Bags of early
 // recorders, which stored their own wildcards, have such topics.
-func (p *Publication) header(asked wire.Header) wire.Header {
+func (p *Publication) header(asked wire.Header, a *Adapted) wire.Header {
 	latching := "0"
 	p.mu.Lock()
 	if p.opts.Latching || len(p.sources) > 0 {
 		latching = "1"
 	}
 	p.mu.Unlock()
-	md5, typ := p.opts.MD5Sum, p.opts.Type
+	md5, typ, definition := p.opts.MD5Sum, p.opts.Type, p.opts.MessageDefinition
+	if a != nil {
+		md5, typ, definition = a.MD5Sum, a.Type, a.MessageDefinition
+	}
 	if md5 == wire.AnyMD5 {
 		md5 = asked.Value("md5sum")
 	}
@@ -226,7 +239,7 @@ func (p *Publication) header(asked wire.Header) wire.Header {
 		{Key: "callerid", Value: p.callerID},
 		{Key: "latching", Value: latching},
 		{Key: "md5sum", Value: md5},
-		{Key: "message_definition", Value: p.opts.MessageDefinition},
+		{Key: "message_definition", Value: definition},
 		{Key: "topic", Value: p.topic},
 		{Key: "type", Value: typ},
 	}
@@ -240,18 +253,33 @@ func (p *Publication) atSubscriberLimit(callerID string) bool {
 	return len(p.links) >= maxSubscribers && !slices.ContainsFunc(p.links, func(l *Link) bool { return l.callerID == callerID })
 }
 
-// Refuse returns the reason to refuse a subscriber with header h, or the empty string. Only
-// the md5sum is compared, as in roscpp: types may have been renamed.
-func (p *Publication) Refuse(h wire.Header) string {
+// Refusal is why a subscriber is refused.
+type Refusal struct {
+	Text string // for the subscriber, in stock's words; empty if it is accepted
+	Why  string // for the log; empty for Text
+}
+
+// Accept returns what a subscriber with header h gets instead of the published frames, nil for these, or why it is refused.
+// Without Options.Unfit only the md5sum is compared, as in roscpp: types may have been renamed.
+func (p *Publication) Accept(h wire.Header) (*Adapted, Refusal) {
 	if p.atSubscriberLimit(h.Value("callerid")) {
-		return fmt.Sprintf("topic %s has %d subscribers, and takes no more", p.topic, maxSubscribers)
+		return nil, Refusal{Text: fmt.Sprintf("topic %s has %d subscribers, and takes no more", p.topic, maxSubscribers)}
 	}
 	md5 := h.Value("md5sum")
-	if md5 == wire.AnyMD5 || p.opts.MD5Sum == wire.AnyMD5 || strings.EqualFold(md5, p.opts.MD5Sum) {
-		return ""
+	var why string
+	fits := md5 == wire.AnyMD5 || p.opts.MD5Sum == wire.AnyMD5 || strings.EqualFold(md5, p.opts.MD5Sum)
+	text := h.Value("message_definition") // which rospy sends
+	if p.opts.Unfit != nil && md5 != wire.AnyMD5 && (!fits || text != "" && text != p.opts.MessageDefinition) {
+		var a *Adapted
+		if a, why = p.opts.Unfit(h); a != nil {
+			return a, Refusal{}
+		}
 	}
-	return fmt.Sprintf("Client [%s] wants topic %s to have datatype/md5sum [%s/%s], but our version has [%s/%s]. Dropping connection.",
-		h.Value("callerid"), p.topic, h.Value("type"), md5, p.opts.Type, p.opts.MD5Sum)
+	if fits {
+		return nil, Refusal{}
+	}
+	return nil, Refusal{Why: why, Text: fmt.Sprintf("Client [%s] wants topic %s to have datatype/md5sum [%s/%s], but our version has [%s/%s]. Dropping connection.",
+		h.Value("callerid"), p.topic, h.Value("type"), md5, p.opts.Type, p.opts.MD5Sum)}
 }
 
 // Add adds a link. The link first sends the latched frames in the order in which they were
@@ -272,9 +300,14 @@ func (p *Publication) Add(l *Link) bool {
 		}
 	}
 	slices.SortFunc(p.sources, func(a, b *Source) int { return cmp.Compare(a.latchOrder, b.latchOrder) })
+	l.variant = p.variantOf(l.adapted)
 	for _, s := range p.sources {
-		if s.last != nil {
-			l.latched = append(l.latched, s.last)
+		frame := s.last
+		if frame != nil && l.adapted != nil {
+			frame = l.adapted.Frame(frame)
+		}
+		if frame != nil {
+			l.latched = append(l.latched, frame)
 		}
 	}
 	p.links = append(p.links, l)
@@ -292,5 +325,9 @@ func (p *Publication) Remove(l *Link) {
 
 func (p *Publication) removeAt(i int) {
 	p.endedDropped.Add(p.links[i].snapshot().Dropped)
+	gone := p.links[i].variant
 	p.links = slices.Delete(p.links, i, i+1)
+	if gone != nil && !slices.ContainsFunc(p.links, func(l *Link) bool { return l.variant == gone }) {
+		p.adapted = slices.DeleteFunc(p.adapted, func(v *variant) bool { return v == gone })
+	}
 }
