@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/face/command"
 	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/view/recorded"
+	"github.com/gorosbag/gorosbag/internal/view/request"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -22,7 +23,7 @@ func (v *Viewer) cutOf(r *http.Request) (s *recorded.Set, c Cut, err error) {
 	if s, err = v.set(r); err != nil {
 		return s, c, err
 	}
-	if c.Start, c.End, err = window(r, s); err != nil {
+	if c.Start, c.End, err = request.Window(r, s); err != nil {
 		return s, c, err
 	}
 	c.Files = s.Files
@@ -66,7 +67,7 @@ func (v *Viewer) download(w *web.Stream, r *http.Request) error {
 		return err
 	}
 	name := strings.TrimSuffix(path.Base(store.Redact(c.Files[0].Name)), path.Ext(c.Files[0].Name))
-	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s_%.0fs.bag"`, plainName(name), seconds(s, c.Start)))
+	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s_%.0fs.bag"`, plainName(name), request.Seconds(s, c.Start)))
 	w.Header().Set("Content-Length", strconv.FormatInt(measured.size, 10))
 	w.Header().Set("Content-Type", "application/octet-stream")
 	return v.options.Copy(r.Context(), &patched{w: w, first: measured.first}, c)

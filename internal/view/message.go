@@ -10,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/internal/view/plot"
 	"github.com/gorosbag/gorosbag/internal/view/recorded"
+	"github.com/gorosbag/gorosbag/internal/view/request"
 	"github.com/gorosbag/gorosbag/internal/view/tree"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -33,21 +34,21 @@ func (v *Viewer) message(w *web.Stream, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	topic, err := topicOf(r, s)
+	topic, err := request.Topic(r, s)
 	if err != nil {
 		return err
 	}
 	from := 0
 	if r.FormValue("from") != "" {
-		if from, err = number(r, "from", 1<<31-1); err != nil {
+		if from, err = request.Number(r, "from", 1<<31-1); err != nil {
 			return err
 		}
 	}
-	found, err := find(r, s, topic.Name)
+	found, err := request.Find(r, s, topic.Name)
 	if err != nil {
 		return err
 	}
-	a := messageAnswer{ID: id(found.Place), At: seconds(s, found.Time), Time: found.Time.String()}
+	a := messageAnswer{ID: request.ID(found.Place), At: request.Seconds(s, found.Time), Time: found.Time.String()}
 	a.fill(&v.types, found.Message.Conn, found.Message.Data(), r.FormValue("path"), from)
 	web.WriteJSON(w, http.StatusOK, a)
 	return nil
@@ -71,11 +72,11 @@ func (v *Viewer) copyMessage(w *web.Stream, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	topic, err := topicOf(r, s)
+	topic, err := request.Topic(r, s)
 	if err != nil {
 		return err
 	}
-	found, err := find(r, s, topic.Name)
+	found, err := request.Find(r, s, topic.Name)
 	if err != nil {
 		return err
 	}
@@ -165,7 +166,7 @@ func (v *Viewer) values(w *web.Stream, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	t, err := moment(r, s, "at")
+	t, err := request.Moment(r, s, "at")
 	if err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func (v *Viewer) values(w *web.Stream, r *http.Request) error {
 			at[f.topic.Name] = found
 		}
 		a := &answers[i]
-		a.At, a.Time = seconds(s, found.Time), found.Time.String()
+		a.At, a.Time = request.Seconds(s, found.Time), found.Time.String()
 		if reads := f.of(found.Message.Conn); reads != nil {
 			if a.Text, err = reads.Text(found.Message.Data()); err != nil {
 				a.Error = err.Error()

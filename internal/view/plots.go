@@ -13,8 +13,10 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
+	"github.com/gorosbag/gorosbag/internal/view/kept"
 	"github.com/gorosbag/gorosbag/internal/view/plot"
 	"github.com/gorosbag/gorosbag/internal/view/recorded"
+	"github.com/gorosbag/gorosbag/internal/view/request"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -88,16 +90,16 @@ func (v *Viewer) plot(w *web.Stream, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if k, ok := v.plots.get(r.URL.RawQuery); ok {
+	if k, ok := v.plots.Get(r.URL.RawQuery); ok {
 		w.Header().Set("Content-Type", "application/x-ndjson")
-		_, _ = w.Write(k.value) // whoever has gone does not need it
+		_, _ = w.Write(k.Body) // whoever has gone does not need it
 		return nil
 	}
 	p := &plotter{set: s, byName: make(map[string][]*series), stamps: r.FormValue("stamps") != "", heads: make(map[*rosmsg.Type]*rosmsg.Path)}
-	if p.axis.From, p.axis.To, err = window(r, s); err != nil {
+	if p.axis.From, p.axis.To, err = request.Window(r, s); err != nil {
 		return err
 	}
-	if p.axis.Columns, err = number(r, "columns", plot.MaxColumns); err != nil {
+	if p.axis.Columns, err = request.Number(r, "columns", plot.MaxColumns); err != nil {
 		return err
 	}
 	p.axis.Columns = max(p.axis.Columns, 1)
@@ -126,7 +128,7 @@ func (v *Viewer) plot(w *web.Stream, r *http.Request) error {
 		}
 		p.add(m)
 		if n++; n%256 == 0 && time.Since(lastSent) > sendInterval {
-			if p.send(&whole, false, seconds(s, m.Time), damage); whole.Len() > 0 {
+			if p.send(&whole, false, request.Seconds(s, m.Time), damage); whole.Len() > 0 {
 				b := whole.Bytes()
 				if _, err := w.Write(b); err != nil || w.Flush() != nil {
 					return errGone
@@ -140,16 +142,16 @@ func (v *Viewer) plot(w *web.Stream, r *http.Request) error {
 		return r.Context().Err()
 	}
 	wasQuick := !slices.ContainsFunc(p.series, func(x *series) bool { return x.sent > 0 })
-	p.send(&whole, true, seconds(s, p.axis.To), damage)
+	p.send(&whole, true, request.Seconds(s, p.axis.To), damage)
 	_, _ = w.Write(whole.Bytes()) // whoever has gone does not need it
 	if !wasQuick {
 		whole.Reset()
 		for _, x := range p.series {
 			x.sent = 0
 		}
-		p.send(&whole, true, seconds(s, p.axis.To), damage)
+		p.send(&whole, true, request.Seconds(s, p.axis.To), damage)
 	}
-	v.plots.put(kept{key: r.URL.RawQuery, value: whole.Bytes()})
+	v.plots.Put(kept.Answer{Key: r.URL.RawQuery, Body: whole.Bytes()})
 	return nil
 }
 
@@ -262,7 +264,7 @@ func (p *plotter) send(b *bytes.Buffer, done bool, at float64, damage string) {
 		}
 		if x.bands != nil {
 			for _, band := range x.bands.List()[x.sent:] {
-				part.Bands = append(part.Bands, bandAnswer{seconds(p.set, band.From), seconds(p.set, band.To), band.Text, band.Many})
+				part.Bands = append(part.Bands, bandAnswer{request.Seconds(p.set, band.From), request.Seconds(p.set, band.To), band.Text, band.Many})
 			}
 			x.sent = max(0, len(x.bands.List())-1)
 		}
@@ -293,7 +295,7 @@ func (v *Viewer) csv(w *web.Stream, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	from, to, err := window(r, s)
+	from, to, err := request.Window(r, s)
 	if err != nil {
 		return err
 	}

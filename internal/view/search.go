@@ -16,6 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/internal/view/recorded"
+	"github.com/gorosbag/gorosbag/internal/view/request"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -128,7 +129,7 @@ func (v *Viewer) search(w *web.Stream, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	at, err := moment(r, s, "at")
+	at, err := request.Moment(r, s, "at")
 	if err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ func (v *Viewer) search(w *web.Stream, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	x := &searching{set: s, match: match, out: w, sent: time.Now()}
 	if name := r.FormValue("topic"); name != "" {
-		topic, err := topicOf(r, s)
+		topic, err := request.Topic(r, s)
 		if err != nil {
 			return err
 		}
@@ -147,7 +148,7 @@ func (v *Viewer) search(w *web.Stream, r *http.Request) error {
 	}
 	x.after = recorded.Place{Time: at, Number: -1}
 	if text := r.FormValue("id"); text != "" && x.topic != "" {
-		if x.after, err = parseID(text); err != nil {
+		if x.after, err = request.ParseID(text); err != nil {
 			return err
 		}
 	}
@@ -162,7 +163,7 @@ func (v *Viewer) search(w *web.Stream, r *http.Request) error {
 	}
 	answer := searchAnswer{progressAnswer: progressAnswer{Done: true, Damage: x.damage}}
 	if found != nil {
-		answer.Found = &foundAnswer{found.Message.Conn.Topic, id(found.Place), seconds(s, found.Time)}
+		answer.Found = &foundAnswer{found.Message.Conn.Topic, request.ID(found.Place), request.Seconds(s, found.Time)}
 	} else {
 		answer.Note = note()
 	}
@@ -201,7 +202,7 @@ func (x *searching) each(ctx context.Context, start, end rosbag.Time, do func(f 
 		numbers[m.Conn.Topic]++
 		if time.Since(x.sent) > sendInterval {
 			x.sent = time.Now()
-			_ = json.NewEncoder(x.out).Encode(progressAnswer{At: seconds(x.set, m.Time)}) // Flush has the error
+			_ = json.NewEncoder(x.out).Encode(progressAnswer{At: request.Seconds(x.set, m.Time)}) // Flush has the error
 			if x.out.Flush() != nil {
 				return errGone
 			}

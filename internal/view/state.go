@@ -12,6 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/internal/view/recorded"
+	"github.com/gorosbag/gorosbag/internal/view/request"
 	"github.com/gorosbag/gorosbag/internal/view/timeline"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -50,7 +51,7 @@ type topicState struct {
 	Bytes    uint64       `json:"bytes"`  // about
 	Gaps     [][2]float64 `json:"gaps,omitempty"`
 	More     int          `json:"more,omitempty"`  // gaps
-	Shows    string       `json:"shows,omitempty"` // picture or scene, if there is a panel for the type
+	Shows    string       `json:"shows,omitempty"` // picture, or the kind of a scene
 }
 
 type markState struct {
@@ -91,7 +92,7 @@ func (v *Viewer) describe(s *recorded.Set) stateAnswer {
 	}
 	for i, f := range s.Files {
 		info := f.Source.Info()
-		a.Files = append(a.Files, fileState{path.Base(store.Redact(f.Name)), info.Size, seconds(s, info.Start), seconds(s, info.End), info.Messages})
+		a.Files = append(a.Files, fileState{path.Base(store.Redact(f.Name)), info.Size, request.Seconds(s, info.Start), request.Seconds(s, info.End), info.Messages})
 		damaged := func(err error) error {
 			a.addDamage(s, i, err)
 			return nil
@@ -105,16 +106,20 @@ func (v *Viewer) describe(s *recorded.Set) stateAnswer {
 		}
 		a.Notes = note.Merge(a.Notes, found.Notes...)
 		for _, m := range found.Marks {
-			a.Marks = append(a.Marks, markState{seconds(s, m.Time), m.Text})
+			a.Marks = append(a.Marks, markState{request.Seconds(s, m.Time), m.Text})
 		}
 	}
 	slices.SortStableFunc(a.Marks, func(x, y markState) int { return cmp.Compare(x.At, y.At) })
 	sizes := s.MessageBytes()
 	for i := range s.Topics {
 		t := &s.Topics[i]
+		panel := ""
+		if typ, err := v.types.of(t.Connections[0]); err == nil {
+			panel = shows(typ)
+		}
 		a.Topics = append(a.Topics, topicState{
-			Name: t.Name, Type: t.Type, Messages: t.Messages, Latched: t.Latched, First: seconds(s, t.First), Last: seconds(s, t.Last),
-			Period: t.Period.Seconds(), Bytes: sizes[i], Gaps: gapsOf(s, t.Gaps), More: t.More, Shows: shows(t.Type),
+			Name: t.Name, Type: t.Type, Messages: t.Messages, Latched: t.Latched, First: request.Seconds(s, t.First), Last: request.Seconds(s, t.Last),
+			Period: t.Period.Seconds(), Bytes: sizes[i], Gaps: gapsOf(s, t.Gaps), More: t.More, Shows: panel,
 		})
 	}
 	return a
@@ -122,7 +127,7 @@ func (v *Viewer) describe(s *recorded.Set) stateAnswer {
 
 func gapsOf(s *recorded.Set, gaps []timeline.Gap) (list [][2]float64) {
 	for _, g := range gaps {
-		list = append(list, [2]float64{seconds(s, g.From), seconds(s, g.To)})
+		list = append(list, [2]float64{request.Seconds(s, g.From), request.Seconds(s, g.To)})
 	}
 	return list
 }
@@ -138,7 +143,7 @@ func (a *stateAnswer) addDamage(s *recorded.Set, file int, err error) {
 	}
 	if corrupt := (*rosbag.CorruptError)(nil); errors.As(err, &corrupt) {
 		if t, ok := s.SpanAt(file, corrupt.Offset); ok {
-			at := seconds(s, t)
+			at := request.Seconds(s, t)
 			d.At = &at
 		}
 	}
@@ -152,15 +157,15 @@ func (v *Viewer) density(w *web.Stream, r *http.Request) error {
 		return err
 	}
 	axis := timeline.Axis{}
-	if axis.From, axis.To, err = window(r, s); err != nil {
+	if axis.From, axis.To, err = request.Window(r, s); err != nil {
 		return err
 	}
-	if axis.Bins, err = number(r, "bins", timeline.MaxBins); err != nil {
+	if axis.Bins, err = request.Number(r, "bins", timeline.MaxBins); err != nil {
 		return err
 	}
 	axis.Bins = max(axis.Bins, 1)
 	wanted := make([]bool, len(s.Topics))
-	rows, err := rowsOf(r.FormValue("rows"), len(s.Topics))
+	rows, err := request.Rows(r.FormValue("rows"), len(s.Topics))
 	if err != nil {
 		return err
 	}
@@ -184,6 +189,3 @@ func (v *Viewer) density(w *web.Stream, r *http.Request) error {
 	web.WriteJSON(w, http.StatusOK, answer)
 	return nil
 }
-
-// shows says which panel shows messages of a type, if there is one.
-func shows(string) string { return "" }

@@ -129,7 +129,7 @@ export function messagePanel() {
       return row;
     }
     const d = el("details");
-    d.open = opened.get(n.path) ?? (depth < 2 && (n.len === undefined || n.len <= 20));
+    d.open = opened.get(n.path) ?? (n.len === undefined ? depth < 6 : n.len <= (n.nodes?.[0]?.nodes ? 3 : 12));
     const size = n.len !== undefined ? " [" + n.len + "]" : "";
     const summary = el("summary", "", "", name, el("span", "kind", " " + plain(n.type.replace(/\[\d*\]$/, "")) + size));
     if (n.text) summary.append(el("span", "kind mono", " " + n.text.slice(0, 48)));

@@ -51,7 +51,8 @@ export function latest(ask) {
     going?.abort();
     const mine = going = new AbortController();
     try {
-      return await ask(mine.signal, ...given);
+      const answer = await ask(mine.signal, ...given);
+      return mine.signal.aborted ? undefined : answer;
     } catch (e) {
       if (mine.signal.aborted) return undefined;
       throw e instanceof TypeError ? new Error("no answer from gobag: has it ended?") : e;

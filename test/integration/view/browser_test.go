@@ -57,6 +57,14 @@ type page struct {
 
 	mu         sync.Mutex
 	complaints []string
+	refused    bool // answers that refuse something are expected
+}
+
+// refuses says that the page will ask for what is refused.
+func (p *page) refuses() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refused = true
 }
 
 // open opens a page.
@@ -112,6 +120,9 @@ func (p *page) listen(event any) {
 	case *runtime.EventConsoleAPICalled:
 		p.complaints = append(p.complaints, fmt.Sprintf("console: %s", e.Args[0].Value))
 	case *log.EventEntryAdded:
+		if p.refused && e.Entry.Source == "network" {
+			return
+		}
 		p.complaints = append(p.complaints, e.Entry.Text+" "+e.Entry.URL)
 	}
 }

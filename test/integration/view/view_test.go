@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -79,5 +80,97 @@ func TestHostile(t *testing.T) {
 	p.until("the plot is drawn", drawn("#plot-panel canvas"))
 	if found := p.eval(`window.attacked === true || document.querySelector("main b.topic, main img, main script, main i") !== null`); found != "false" {
 		t.Error("the text of a message became a part of the page")
+	}
+}
+
+// imageDefinition is that of sensor_msgs/Image.
+const imageDefinition = "std_msgs/Header header\nuint32 height\nuint32 width\nstring encoding\nuint8 is_bigendian\nuint32 step\nuint8[] data\n" +
+	"================================================================================\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n"
+
+// image is a message of type sensor_msgs/Image.
+func image(encoding string, width, height, step int, data []byte) []byte {
+	number := func(b []byte, v int) []byte { return binary.LittleEndian.AppendUint32(b, uint32(v)) }
+	b := number(make([]byte, 16), height)
+	b = append(number(number(b, width), len(encoding)), encoding...)
+	b = number(number(append(b, 0), step), len(data))
+	return append(b, data...)
+}
+
+// TestPictures: a picture is the one of the message, pixel by pixel; what cannot be shown has a text in its place.
+func TestPictures(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "images.bag")
+	w := bags.New(t, path)
+	for topic, payload := range map[string][]byte{
+		"/bgr":   image("bgr8", 2, 2, 8, []byte{0, 0, 255, 0, 255, 0, 9, 9, 255, 0, 0, 1, 2, 3, 9, 9}),
+		"/depth": image("16UC1", 2, 1, 4, []byte{0xe8, 3, 0xd0, 7}),
+		"/huge":  image("rgb8", 65535, 65535, 3*65535, nil),
+		"/odd":   image("<b>odd</b>", 2, 2, 2, make([]byte, 4)),
+	} {
+		c, err := w.AddConnection(topic, rosbag.Header{
+			{Key: "type", Value: "sensor_msgs/Image"}, {Key: "md5sum", Value: "060021388200f6f0f447d0fcd9c64743"}, {Key: "message_definition", Value: imageDefinition},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range uint32(8) {
+			if err := w.Write(c, rosbag.Time{Sec: 1000 + n}, payload); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, serve(t, path), 1280, 900)
+	p.refuses() // pictures that cannot be shown: the browser notes these answers
+	pixels := `[...(() => { const c = document.querySelector(".shown canvas"); 
+		if (c.hidden) return [];
+		const copy = new OffscreenCanvas(c.width, c.height).getContext("2d", { willReadFrequently: true });
+		copy.drawImage(c, 0, 0);
+		return copy.getImageData(0, 0, c.width, c.height).data;
+	})()].join()`
+	p.choose("/bgr")
+	p.until("the picture is that of the message", pixels+` === "255,0,0,255,0,255,0,255,0,0,255,255,3,2,1,255"`)
+	p.eval(`document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "End", bubbles: true }))`)
+	p.shows(".hints", "frozen since")
+	p.until("small pictures are there", `[...document.querySelectorAll(".thumbs canvas")].some((c) => c.width === 2)`)
+	p.choose("/depth")
+	p.shows(".hints", "black 1000 to white 2000 mm")
+	p.until("the range is shown", pixels+` === "1,1,1,255,255,255,255,255"`)
+	p.choose("/huge")
+	p.shows(".shown .problem", "too large")
+	p.choose("/odd")
+	p.shows(".shown .problem", "<b>odd</b>")
+	p.fits("pictures")
+}
+
+// TestScenes shows what is no picture and no plot.
+func TestScenes(t *testing.T) {
+	t.Parallel()
+	for name, width := range widths {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := open(t, serve(t, bags.Demo(t)), width, 900)
+			p.choose("/scan")
+			p.key("End")
+			for _, s := range []struct{ topic, title, note, list string }{
+				{"/scan", "From above", "180 points", ""},
+				{"/map", "Map", "64 × 64 cells", ""},
+				{"/odom", "Track", "500 positions", ""},
+				{"/tf", "Frames", "", "base_footprint"},
+				{"/diagnostics", "Diagnostics", "", "discharging"},
+			} {
+				p.choose(s.topic)
+				p.shows("#picture-title", s.title)
+				if s.note != "" {
+					p.shows("#picture-panel .card > div:last-child .hints", s.note)
+					p.until("the scene of "+s.topic+" is drawn", drawn("#picture-panel .view-canvas"))
+				} else {
+					p.shows("#picture-panel .list", s.list)
+				}
+				p.fits("scene-" + s.title + "-" + name)
+			}
+		})
 	}
 }
