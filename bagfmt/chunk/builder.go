@@ -139,6 +139,9 @@ func (b *Builder) Cap() int { return cap(b.buf) + cap(b.index.Entries)*16 }
 // Messages returns the number of finished messages in the chunk.
 func (b *Builder) Messages() int { return len(b.index.Entries) }
 
+// Start returns the earliest time of the messages; it has no meaning if there are none.
+func (b *Builder) Start() rosbag.Time { return b.start }
+
 // HasConn reports whether the chunk holds messages of the connection.
 func (b *Builder) HasConn(id rosbag.ConnID) bool {
 	s, ok := b.slot(id)

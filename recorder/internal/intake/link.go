@@ -215,8 +215,12 @@ func (f *LargeFrame) Commit(received time.Time) {
 	defer in.mu.Unlock()
 	c.Topic.Last, c.Latest, c.Proven = received, received, true
 	c.NoteCame(0, frame)
-	f.turn.Chunk.Builder.FinishMessage(rosbag.TimeOf(in.cfg.Sim.At(received)))
 	in.rotateIfDue(received)
+	stamp := rosbag.TimeOf(in.cfg.Sim.At(received))
+	if in.cfg.Sim == nil {
+		stamp = in.filling.Stamp(stamp, received)
+	}
+	f.turn.Chunk.Builder.FinishMessage(stamp)
 	if latched != nil {
 		in.latched.Keep(&c.Source, latched)
 	}
@@ -275,8 +279,8 @@ func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int
 		in.pool.Put(chunk)
 		return
 	}
-	if in.filling.Has(c.Conn.ID) {
-		in.sealOpen() // the earlier messages of this publisher come first in the file
+	if in.filling.Has(c.Conn.ID) || in.filling.GoesFirst(chunk.Builder.Start()) {
+		in.sealOpen() // the earlier messages of this publisher, and those that the bag begins with, come first in the file
 	}
 	if stored {
 		c.NoteRecord(in.rotation.Part())

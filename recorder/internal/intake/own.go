@@ -53,6 +53,10 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error)
 			begun = in.rotation.Begun() // bags of a recording do not overlap
 		}
 		bagTime = bagTime.Add(-min(ago, max(bagTime.Sub(begun), 0)))
+		if t := rosbag.TimeOf(bagTime); in.filling.Backdate(t) != t {
+			t = in.filling.Backdate(t) // the first chunk of the file is not the one that the message goes into
+			bagTime = time.Unix(int64(t.Sec), int64(t.Nsec))
+		}
 	}
 	in.filling.Saw(now)
 	c.Topic.Last, c.Latest = now, now

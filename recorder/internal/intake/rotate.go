@@ -51,6 +51,9 @@ func (in *Intake) fileStart(now time.Time, resumed bool) *queue.FileStart {
 		At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.rotation.Part(), Resumed: resumed,
 		Latched: in.latched.AtFile(in.accounts.Sources(), resumed),
 	}
+	if len(o.Latched) > 0 {
+		in.filling.NoteFirst(o.Stamp, now)
+	}
 	for _, l := range o.Latched {
 		in.accounts.Connections.Of(l.Conn).NoteWritten(o.Part)
 		if l.Missed {

@@ -1,0 +1,100 @@
+package recorder
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// TestBagBeginsWithItsFirstChunk: rosbag takes the time at which a bag begins from its first chunk, so that chunk has the
+// earliest message, whatever arrives: a large message takes a chunk of its own, which may be written before the open
+// chunk with earlier messages, and a link that waits for the lock has read the clock before others.
+func TestBagBeginsWithItsFirstChunk(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	for name, tt := range map[string]struct {
+		o       Options
+		arrives func(t *testing.T, p *pipeline, small, large, latched tcpros.LinkSink)
+		files   int
+	}{
+		"a large message after small ones": {Options{}, func(_ *testing.T, _ *pipeline, small, large, _ tcpros.LinkSink) {
+			arrive(small, start, 10)
+			arrive(large, start.Add(65*time.Millisecond), 200_000)
+			arrive(small, start.Add(70*time.Millisecond), 10)
+			arrive(large, start.Add(80*time.Millisecond), 200_000)
+		}, 1},
+		"a large message first": {Options{}, func(_ *testing.T, _ *pipeline, small, large, _ tcpros.LinkSink) {
+			arrive(large, start, 200_000)
+			arrive(small, start.Add(time.Millisecond), 10)
+		}, 1},
+		"a large message that read the clock first": {Options{}, func(_ *testing.T, _ *pipeline, small, large, _ tcpros.LinkSink) {
+			arrive(small, start.Add(time.Millisecond), 10)
+			arrive(large, start, 200_000)
+		}, 1},
+		"a small message that read the clock first": {Options{}, func(_ *testing.T, _ *pipeline, small, large, _ tcpros.LinkSink) {
+			arrive(large, start.Add(time.Millisecond), 200_000)
+			arrive(small, start, 10)
+		}, 1},
+		"a second large one that read the clock first": {Options{}, func(_ *testing.T, _ *pipeline, _, large, _ tcpros.LinkSink) {
+			arrive(large, start.Add(time.Millisecond), 200_000)
+			arrive(large, start, 200_000)
+		}, 1},
+		"each file of a split recording": {Options{Split: true}, func(t *testing.T, p *pipeline, small, large, latched tcpros.LinkSink) {
+			t.Helper()
+			arrive(latched, start, 10)
+			for range 3 {
+				arrive(small, time.Now(), 10)
+				arrive(large, time.Now(), 200_000)
+				early := time.Now()
+				if _, err := p.Commands().RequestSplit(time.Now()); err != nil {
+					t.Error(err)
+				}
+				arrive(small, early, 10)
+				arrive(large, early, 200_000)
+			}
+		}, 4},
+		"a mark that is dated back": {Options{}, func(t *testing.T, p *pipeline, _, large, _ tcpros.LinkSink) {
+			t.Helper()
+			arrive(large, time.Now(), 200_000)
+			if _, err := p.own.Mark("early", start); err != nil {
+				t.Error(err)
+			}
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := testPipeline(t, tt.o, nil)
+			tt.arrives(t, p, open(t, p, "/small", "/p"), open(t, p, "/large", "/q"), latching(t, p, "/latched", "/r"))
+			if err := p.close(); err != nil {
+				t.Fatal(err)
+			}
+			bags := p.sink.Bags.Finished.Account().Files
+			if len(bags) != tt.files {
+				t.Fatalf("%d files, want %d", len(bags), tt.files)
+			}
+			for i, f := range bags {
+				file, err := os.Open(f.File)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer file.Close()
+				r, err := bagfmt.NewReader(file, f.Bytes, bagfmt.ReaderOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if first, all := r.Span(0).Start, r.Info().Start; first != all {
+					t.Errorf("file %d: its first chunk begins at %v, and the bag %v before", i, first, first.Sub(all))
+				}
+			}
+		})
+	}
+}
+
+// arrive lets a message of n bytes arrive at a time.
+func arrive(l tcpros.LinkSink, at time.Time, n int) {
+	tcpros.Deliver(l, testlink.Frame(1, 1, n), at)
+}
