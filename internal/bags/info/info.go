@@ -31,7 +31,6 @@ type Info struct {
 	Messages    uint64
 	Chunks      int                // 0 in versions before 2.0
 	Start, End  rosbag.Time        // of the earliest and the latest message
-	First, Last rosbag.Time        // start of the first chunk and end of the last: what rosbag info shows
 	Compression []CompressionSum   // the most used first
 	Encryption  *rosbag.Encryption // nil: it is not encrypted
 	MCAP        *rosbag.MCAPInfo   // nil: it is not of MCAP files
@@ -105,7 +104,7 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 	known := r.Info()
 	i := &Info{
 		Path: path, Version: known.Version, Indexed: known.Indexed, Elapsed: known.Elapsed, Size: known.Size, Messages: known.Messages,
-		Start: known.Start, End: known.End, First: known.Start, Last: known.End, Repeated: known.Repeated,
+		Start: known.Start, End: known.End, Repeated: known.Repeated,
 	}
 	bag, isBag := r.(*bagfmt.Reader)
 	i.Converted = !isBag
@@ -120,9 +119,7 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 	}
 	var sample []int
 	if isBag && i.hasChunks() {
-		if i.Chunks = r.NumSpans(); i.Indexed && i.Chunks > 0 && i.MCAP == nil {
-			i.First, i.Last = r.Span(0).Start, r.Span(i.Chunks-1).End
-		}
+		i.Chunks = r.NumSpans()
 		sample = o.sampled(bag)
 		if i.Sampled = len(sample); i.Sampled == 0 {
 			if err := i.addCompression(bag, &o); err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -56,7 +57,7 @@ func stockPrints(t *testing.T, ext string, write func(*info.Info, io.Writer) err
 				t.Fatal(err)
 			}
 			bag, freq, _ := strings.Cut(strings.TrimSuffix(filepath.Base(name), ext), ".")
-			i := open(t, "../../../bagfmt/testdata/"+bag+".bag", freq == "freq")
+			i := openAsStock(t, "../../../bagfmt/testdata/"+bag+".bag", freq == "freq")
 			i.Path = bag + ".bag"
 			var got bytes.Buffer
 			if err := write(i, &got); err != nil {
@@ -90,6 +91,7 @@ func TestEncrypted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		i.Start, i.End = stockTimes(r)
 		for ext, write := range map[string]func(io.Writer) error{".txt": i.WriteText, ".yaml": i.WriteYAML} {
 			want, err := os.ReadFile("testdata/encrypted/" + bag + ext)
 			if err != nil {
@@ -122,7 +124,7 @@ func TestStockKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := open(t, "../../../bagfmt/testdata/"+strings.TrimSuffix(filepath.Base(name), ".keys")+".bag", false)
+		i := openAsStock(t, "../../../bagfmt/testdata/"+strings.TrimSuffix(filepath.Base(name), ".keys")+".bag", false)
 		for part := range strings.SplitSeq(strings.TrimSuffix(string(all), "\n")[2:], "\n# ") {
 			key, want, _ := strings.Cut(part, "\n")
 			var got bytes.Buffer
@@ -306,12 +308,37 @@ func open(t *testing.T, path string, freq bool) *info.Info {
 	return infoOf(t, b, freq)
 }
 
-func infoOf(t *testing.T, b []byte, freq bool) *info.Info {
+// openAsStock is open with the start and the end that rosbag info shows.
+func openAsStock(t *testing.T, path string, freq bool) *info.Info {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := infoOf(t, b, freq)
+	i.Start, i.End = stockTimes(reader(t, b))
+	return i
+}
+
+// stockTimes returns the start of the first chunk and the end of the last one, which rosbag info shows. In the bags of
+// Python, other chunks have earlier and later messages: there, rosbag contradicts itself, for rosbag play begins with the
+// earliest one.
+func stockTimes(r *bagfmt.Reader) (start, end rosbag.Time) {
+	return r.Span(0).Start, r.Span(r.NumSpans() - 1).End
+}
+
+func reader(t *testing.T, b []byte) *bagfmt.Reader {
 	t.Helper()
 	r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r
+}
+
+func infoOf(t *testing.T, b []byte, freq bool) *info.Info {
+	t.Helper()
+	r := reader(t, b)
 	i, err := info.New("x.bag", r, info.Options{Frequencies: freq})
 	if err != nil {
 		t.Fatal(err)
@@ -367,7 +394,7 @@ func TestDurations(t *testing.T) {
 		"seconds":  {at(10, 0), at(12, 340e6), "duration:    2.3s\n"},
 		"minutes":  {at(10, 0), at(75, 900e6), "duration:    1:05s (65s)\n"},
 		"hours":    {at(10, 0), at(7275, 0), "duration:    2hr 1:05s (7265s)\n"},
-		"backward": {at(12, 0), at(11, 0), "duration:    -1.0s\n"},
+		"backward": {at(12, 0), at(11, 0), "duration:    1.0s\n"},
 		"no carry": {at(9, 999e6), at(10, 0), "start:       Jan 01 1970 00:00:09.00 (10.00)\n"},
 	}
 	for name, tc := range tests {
@@ -381,6 +408,30 @@ func TestDurations(t *testing.T) {
 				t.Errorf("no line %q in\n%s", tc.want, got.String())
 			}
 		})
+	}
+}
+
+// TestTimesAgree: text, YAML and JSON say that a bag lasts from its earliest message to its latest one, in whatever order
+// the chunks are, as with -s of goplay and rosbag play.
+func TestTimesAgree(t *testing.T) {
+	t.Parallel()
+	b := bag(t, "/t", rosbag.Time{Sec: 12}, rosbag.Time{Sec: 20}, rosbag.Time{Sec: 11, Nsec: 500e6}, rosbag.Time{Sec: 14})
+	i := infoOf(t, b, false)
+	var text, yaml strings.Builder
+	if err := errors.Join(i.WriteText(&text), i.WriteYAML(&yaml)); err != nil {
+		t.Fatal(err)
+	}
+	known := reader(t, b).Info()
+	asJSON := decode(t, i)
+	for name, ok := range map[string]bool{
+		"text": strings.Contains(text.String(), "duration:    8.5s\nstart:       Jan 01 1970 00:00:11.50 (11.50)\nend:         Jan 01 1970 00:00:20.00 (20.00)\n"),
+		"YAML": strings.Contains(yaml.String(), "duration: 8.500000\nstart: 11.500000\nend: 20.000000\n"),
+		"JSON": fmt.Sprintf("%v %v %v", asJSON["start"], asJSON["end"], asJSON["duration"]) == "11.500000000 20.000000000 8.500000000",
+		"-s":   known.Start == rosbag.Time{Sec: 11, Nsec: 500e6},
+	} {
+		if !ok {
+			t.Errorf("%s differs:\n%s\n%s\n%v\n%+v", name, text.String(), yaml.String(), asJSON, known)
+		}
 	}
 }
 

@@ -89,8 +89,9 @@ func (i *Info) version() string {
 // empty reports whether nothing but the size of the file is known.
 func (i *Info) empty() bool { return i.Chunks == 0 && len(i.Connections) == 0 }
 
-// duration returns the duration in seconds, as rosbag info computes it.
-func (i *Info) duration() float64 { return seconds(i.Last) - seconds(i.First) }
+// duration returns the duration in seconds. rosbag info shows the time from the first chunk to the last one, even if
+// others have earlier or later messages: that differs from where -s begins, in rosbag and here.
+func (i *Info) duration() float64 { return seconds(i.End) - seconds(i.Start) }
 
 func (i *Info) timeRows() []row {
 	d := i.duration()
@@ -106,9 +107,9 @@ func (i *Info) timeRows() []row {
 	}
 	if i.Elapsed {
 		const since = "%.2fs after the start of the recording"
-		return []row{{"duration", text}, {"start", fmt.Sprintf(since, seconds(i.First))}, {"end", fmt.Sprintf(since, seconds(i.Last))}}
+		return []row{{"duration", text}, {"start", fmt.Sprintf(since, seconds(i.Start))}, {"end", fmt.Sprintf(since, seconds(i.End))}}
 	}
-	return []row{{"duration", text}, {"start", stamp(i.First)}, {"end", stamp(i.Last)}}
+	return []row{{"duration", text}, {"start", stamp(i.Start)}, {"end", stamp(i.End)}}
 }
 
 // stamp formats a time as rosbag info does: hundredths are rounded by themselves, without a carry.

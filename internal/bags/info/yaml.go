@@ -87,8 +87,8 @@ func (i *Info) pairs() []pair {
 	}
 	list = append(list,
 		pair{key: "duration", value: fmt.Sprintf("%.6f", i.duration())},
-		pair{key: "start", value: fmt.Sprintf("%.6f", seconds(i.First))},
-		pair{key: "end", value: fmt.Sprintf("%.6f", seconds(i.Last))})
+		pair{key: "start", value: fmt.Sprintf("%.6f", seconds(i.Start))},
+		pair{key: "end", value: fmt.Sprintf("%.6f", seconds(i.End))})
 	if i.Elapsed {
 		list = append(list, pair{key: "elapsed", value: "True"})
 	}
