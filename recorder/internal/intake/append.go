@@ -30,9 +30,7 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 	}
 	in.rotateIfDue(received)
 	in.filling.Saw(received)
-	if step > 0 {
-		first = in.filling.Stamp(first, received)
-	}
+	first = in.rotation.First.Stamp(first, received, step == 0)
 	if c.Topic.Sampler.KeepsAll() && step > 0 {
 		in.add(c, run, count, first, received)
 		return
@@ -103,7 +101,7 @@ func (in *Intake) submit(c *memory.Chunk) {
 	in.pool.Charge(c)
 	c.Part, c.Cost = in.rotation.Part(), rotation.ChunkCost(&c.Builder)
 	in.rotation.Queue(c.Cost)
-	in.filling.NoteFirst(c.Builder.Start(), time.Now())
+	in.rotation.First.Note(c.Builder.Start(), time.Now())
 	in.cfg.Encoder.Put(c)
 	in.queue.Put(queue.Item{Chunk: c})
 }

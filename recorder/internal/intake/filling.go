@@ -22,15 +22,6 @@ type Filling struct {
 	begun   time.Time      // when Open got its first message
 	sealAt  int            // seal Open once it holds more bytes than this
 	latest  time.Time      // when the latest message came, into whatever chunk
-	first   firstChunk     // of the present file
-}
-
-// firstChunk is the chunk that a file begins with. rosbag takes the time at which a bag begins from that chunk, so no
-// later chunk may have an earlier message.
-type firstChunk struct {
-	there bool        // the chunk was submitted
-	start rosbag.Time // of its earliest message
-	at    time.Time   // when the chunk was submitted
 }
 
 // newFilling returns a Filling without an open chunk, for a file without records.
@@ -44,37 +35,16 @@ func (f *Filling) Begin(c *memory.Chunk, sealAt int) {
 
 // BeginFile makes the next chunks write connection records again, for another file. An open chunk has no messages.
 func (f *Filling) BeginFile(sealAt int) {
-	f.Records, f.first = new(chunk.Records), firstChunk{}
+	f.Records = new(chunk.Records)
 	if f.Open != nil {
 		f.Begin(f.Open, sealAt)
 	}
 }
 
-// NoteFirst notes that a chunk whose earliest message has the time start was submitted at a time.
-func (f *Filling) NoteFirst(start rosbag.Time, at time.Time) {
-	if !f.first.there {
-		f.first = firstChunk{true, start, at}
-	}
+// Precedes reports whether the open chunk has an earlier message than a chunk whose earliest message has the time start.
+func (f *Filling) Precedes(start rosbag.Time) bool {
+	return f.Open != nil && !f.Empty() && !start.Before(f.Open.Builder.Start())
 }
-
-// GoesFirst reports whether the file has to begin with the open chunk, before a chunk whose earliest message has the time
-// start.
-func (f *Filling) GoesFirst(start rosbag.Time) bool {
-	return !f.first.there && f.Open != nil && !f.Empty() && !start.Before(f.Open.Builder.Start())
-}
-
-// Stamp returns the time in the bag of a message that came at received: stamp or, if the file begins with a later one, the
-// time at which the file begins. Callers read the clock before they have the lock, so a message may be too early by the
-// time that a link waits for the lock. A clock that was set back is followed.
-func (f *Filling) Stamp(stamp rosbag.Time, received time.Time) rosbag.Time {
-	if f.first.there && stamp.Before(f.first.start) && !received.After(f.first.at) {
-		return f.first.start
-	}
-	return stamp
-}
-
-// Backdate returns the time in the bag of a message that is dated back to stamp.
-func (f *Filling) Backdate(stamp rosbag.Time) rosbag.Time { return f.Stamp(stamp, f.first.at) }
 
 // Saw notes that a message came.
 func (f *Filling) Saw(at time.Time) { f.latest = f.Later(at) }

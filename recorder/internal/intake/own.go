@@ -12,10 +12,6 @@ import (
 // OwnType is the type of messages that the recorder itself publishes.
 type OwnType struct{ Name, MD5Sum, Definition string }
 
-// backdateLimit is how far back a message can be dated: older messages are in files and snapshots
-// that may be closed.
-const backdateLimit = time.Minute
-
 // OpenMarks makes the link for marks, if a mark could be recorded now.
 func (d Links) OpenMarks(topic string, typ OwnType) (*Link, error) {
 	in := d.in
@@ -27,8 +23,8 @@ func (d Links) OpenMarks(topic string, typ OwnType) (*Link, error) {
 	return in.openOwn(topic, typ, false), nil
 }
 
-// AppendOwn records a message of the recorder itself, dated back to at, but by no more than
-// backdateLimit, and not to before the open file began. It returns the time of the message in the bag.
+// AppendOwn records a message of the recorder itself, dated back to at as far as the rotation allows. It returns the time
+// of the message in the bag.
 func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error) {
 	in := d.in
 	c := l.connection
@@ -45,18 +41,9 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error)
 		}
 	}
 	now := time.Now()
-	ago := min(max(now.Sub(at), 0), backdateLimit)
 	bagTime := in.cfg.Sim.At(now)
 	if in.cfg.Sim == nil { // a simulation may run at any rate: its messages are not dated back
-		begun := in.mode.Begun
-		if in.rotation.Begun().After(begun) {
-			begun = in.rotation.Begun() // bags of a recording do not overlap
-		}
-		bagTime = bagTime.Add(-min(ago, max(bagTime.Sub(begun), 0)))
-		if t := rosbag.TimeOf(bagTime); in.filling.Backdate(t) != t {
-			t = in.filling.Backdate(t) // the first chunk of the file is not the one that the message goes into
-			bagTime = time.Unix(int64(t.Sec), int64(t.Nsec))
-		}
+		bagTime = in.rotation.Backdate(now, at, in.mode.Begun)
 	}
 	in.filling.Saw(now)
 	c.Topic.Last, c.Latest = now, now

@@ -149,6 +149,7 @@ func (d Snapshots) BeginSnapshot(sn *ring.Snapshot) bool {
 		return false
 	}
 	in.sealOpen()
+	in.rotation.First.NoteSnapshot()
 	sn.State = latch.AtTrigger(in.accounts.Sources())
 	in.ring.Begin(sn)
 	in.enqueue(&queue.Command{Kind: queue.Snapshot, Snapshot: sn})

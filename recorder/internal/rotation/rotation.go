@@ -35,6 +35,7 @@ type Rotation struct {
 
 	stored int64 // bytes of this file that are written
 	queued int64 // bytes of chunks that are queued and not written, before compression
+	First  First // the chunk that this file begins with
 	plain  int64 // bytes of the chunks that were written lately, before compression
 	packed int64 // bytes of the same chunks after compression
 }
@@ -87,7 +88,7 @@ func (s *Rotation) Due(now time.Time) bool {
 func (s *Rotation) NextPart(now time.Time) {
 	s.number++
 	s.begun = now
-	s.stored, s.queued = 0, 0
+	s.stored, s.queued, s.First = 0, 0, First{}
 }
 
 // Advance begins the part that now belongs to. Intervals that have passed in between, while the process was
