@@ -1,12 +1,14 @@
 package recorder
 
 import (
+	"fmt"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -77,15 +79,7 @@ func TestBagBeginsWithItsFirstChunk(t *testing.T) {
 				t.Fatalf("%d files, want %d", len(bags), tt.files)
 			}
 			for i, f := range bags {
-				file, err := os.Open(f.File)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer file.Close()
-				r, err := bagfmt.NewReader(file, f.Bytes, bagfmt.ReaderOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := readBag(t, f.File)
 				if first, all := r.Span(0).Start, r.Info().Start; first != all {
 					t.Errorf("file %d: its first chunk begins at %v, and the bag %v before", i, first, first.Sub(all))
 				}
@@ -97,4 +91,70 @@ func TestBagBeginsWithItsFirstChunk(t *testing.T) {
 // arrive lets a message of n bytes arrive at a time.
 func arrive(l tcpros.LinkSink, at time.Time, n int) {
 	tcpros.Deliver(l, testlink.Frame(1, 1, n), at)
+}
+
+// TestSnapshotBesideLargeMessages: a snapshot begins with the pre-roll and no sooner, although the open chunk, which may
+// begin a second before the window, comes after chunks of large messages. Its first chunk has its earliest message.
+func TestSnapshotBesideLargeMessages(t *testing.T) {
+	t.Parallel()
+	const preRoll = 3 * time.Second
+	for _, size := range []int{200_000, 3 << 20} {
+		for _, late := range []int{0, 150, 420, 770, 990} { // milliseconds after a second of the recording
+			t.Run(fmt.Sprintf("%d/%d", size, late), func(t *testing.T) {
+				t.Parallel()
+				p := ringPipeline(t, Options{Snapshot: Snapshot{PreRoll: preRoll, Bytes: 150 << 20}})
+				small, large := open(t, p, "/small", "/p"), open(t, p, "/large", "/q")
+				start := time.Now()
+				trigger := start.Add(5*time.Second + time.Duration(late)*time.Millisecond)
+				var want int // messages in the window
+				for at := start; at.Before(trigger); at = at.Add(10 * time.Millisecond) {
+					n := at.Sub(start) / (10 * time.Millisecond)
+					p.tick(at)
+					arrive(small, at, 50)
+					if n%10 == 9 {
+						arrive(large, at.Add(time.Millisecond), size)
+					}
+					if !at.Before(trigger.Add(-preRoll)) {
+						want++
+					}
+				}
+				sn := take(t, p, trigger)
+				r := readBag(t, sn.Out.Target())
+				if first, all := r.Span(0).Start, r.Info().Start; first != all {
+					t.Errorf("its first chunk begins at %v, and the snapshot %v before", first, first.Sub(all))
+				}
+				from := rosbag.TimeOf(trigger.Add(-preRoll))
+				if early := from.Sub(r.Info().Start); early > 0 || early < -10*time.Millisecond {
+					t.Errorf("it begins %v before the window", early)
+				}
+				for c, n := range rosbag.Counts(r) {
+					if c.Topic == "/small" && n != uint64(want) {
+						t.Errorf("%d messages of %s, want %d", n, c.Topic, want)
+					}
+				}
+				if err := p.close(); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+	}
+}
+
+// readBag opens a bag until the end of the test.
+func readBag(t *testing.T, path string) *bagfmt.Reader {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	info, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := bagfmt.NewReader(file, info.Size(), bagfmt.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }

@@ -13,13 +13,22 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// rewriteFirst rewrites the first chunk of a snapshot. The new chunk has no messages from before the window; those
-// that are latched become part of the state that the snapshot begins with. The new chunk begins with the records
+// cut returns a chunk as it belongs into a snapshot: the first ones are rewritten, and so is each one that begins before
+// the window. Beside the chunks of large messages, the open chunk is one of these although it is not the first.
+func (w *Writer) cut(sn *Snapshot, c *latch.Chunk) (_ *latch.Chunk, wanted bool) {
+	if sn.firstDone && !c.FirstAt.Before(sn.From) {
+		return c, true
+	}
+	return w.rewriteFirst(sn, c)
+}
+
+// rewriteFirst rewrites one of the first chunks of a snapshot. The new chunk has no messages from before the window; those
+// that are latched become part of the state that the snapshot begins with. The first chunk begins with the records
 // of all connections that later chunks use, so that what a crash leaves of the snapshot can be read. A chunk with
 // one large message, or for which there is no memory, stays as it is. wanted is false if no message is in the
 // window.
 func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bool) {
-	from := w.windowIn(sn, old)
+	from, done := w.windowIn(sn, old), sn.firstDone
 	if from > 0 && sn.From.After(old.LastAt) && w.divide(sn, old, from, nil) == nil {
 		w.In.GiveBack(old)
 		return nil, false
@@ -33,14 +42,16 @@ func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, w
 		return old, true
 	}
 	fresh.Builder.Reset(nil)
-	sn.addConns([]*latch.Chunk{old}) // a chunk of the post-roll may have new ones
-	for _, c := range sn.Conns {
-		fresh.Builder.AppendRun(c, rosbag.Time{}, nil, 0)
+	if !done {
+		sn.addConns([]*latch.Chunk{old}) // a chunk of the post-roll may have new ones
+		for _, c := range sn.Conns {
+			fresh.Builder.AppendRun(c, rosbag.Time{}, nil, 0)
+		}
 	}
 	err := w.divide(sn, old, from, &fresh.Builder)
 	switch {
 	case err == nil && fresh.Builder.Messages() == 0:
-		sn.firstDone = false
+		sn.firstDone = done
 		w.In.Release(fresh)
 		w.In.GiveBack(old)
 		return nil, false
@@ -64,8 +75,11 @@ func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, w
 // messages. It is zero if the whole chunk is in the window.
 func (w *Writer) windowIn(sn *Snapshot, c *latch.Chunk) time.Duration {
 	before, span := sn.From.Sub(c.FirstAt), c.LastAt.Sub(c.FirstAt) // by the monotonic clock
-	if before <= 0 || span <= 0 {
+	switch {
+	case before <= 0:
 		return 0
+	case span <= 0:
+		return before
 	}
 	// Stamps of a simulated or set clock pass at another rate: the part of the span counts then.
 	if clock := clockOf(c); w.In.Simulated() || clock.back > 0 {

@@ -6,7 +6,6 @@ package snapshot
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -61,7 +60,7 @@ type Writer struct {
 type Snapshot struct {
 	ring.Snapshot
 	Out               *files.Bag
-	firstDone         bool // rewriteFirst is not called any more: it has rewritten a chunk, or found no memory
+	firstDone         bool // the records of all connections are written, as far as there was memory
 	Messages, Missing uint64
 	Err               error
 }
@@ -141,18 +140,35 @@ func (w *Writer) run() {
 func (w *Writer) openSnapshot(sn *Snapshot, chunks []*latch.Chunk) {
 	sn.addConns(chunks)
 	begin := sn.beginning(chunks)
-	kept, n := 0, 0
-	for ; n < len(chunks) && !sn.firstDone; n++ {
-		if c, wanted := w.rewriteFirst(sn, chunks[n]); wanted {
-			chunks[kept] = c
-			kept++
+	kept := chunks[:0]
+	for _, old := range chunks {
+		if c, wanted := w.cut(sn, old); wanted {
+			kept = append(kept, c)
 		}
 	}
-	chunks = slices.Delete(chunks, kept, n)
+	clear(chunks[len(kept):])
+	chunks = kept
+	earliestFirst(chunks)
 	w.openWithLatched(sn, begin, chunks)
 	for i := range chunks {
 		w.addChunk(sn, chunks[i])
 		chunks[i] = nil // nothing else may hold on to its memory
+	}
+}
+
+// earliestFirst moves the chunk with the earliest message to the front, if it has filled while the first one did: rosbag
+// takes the time at which a bag begins from its first chunk.
+func earliestFirst(chunks []*latch.Chunk) {
+	first := 0
+	for i, c := range chunks {
+		if !c.FirstAt.After(chunks[0].LastAt) && c.Start.Before(chunks[first].Start) {
+			first = i
+		}
+	}
+	if first > 0 {
+		c := chunks[first]
+		copy(chunks[1:], chunks[:first])
+		chunks[0] = c
 	}
 }
 
@@ -210,13 +226,9 @@ func (w *Writer) openWithLatched(sn *Snapshot, begin time.Time, chunks []*latch.
 
 // addToSnapshot writes a chunk of the post-roll.
 func (w *Writer) addToSnapshot(sn *Snapshot, c *latch.Chunk) {
-	if !sn.firstDone {
-		var wanted bool
-		if c, wanted = w.rewriteFirst(sn, c); !wanted {
-			return
-		}
+	if c, wanted := w.cut(sn, c); wanted {
+		w.addChunk(sn, c)
 	}
-	w.addChunk(sn, c)
 }
 
 // addChunk writes a chunk, or counts why it is not written.
