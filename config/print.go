@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/text/units"
 )
 
 // Setting is one option with its effective value.
@@ -26,6 +28,7 @@ const redacted = "(not shown)"
 
 // List returns all options with their effective values, in the order of the help.
 func (s *Settings) List() []Setting {
+	onUnless := s.onUnless
 	var settings []Setting
 	for _, o := range s.options {
 		if o.key == "" || o.key == "config" {
@@ -40,7 +43,7 @@ func (s *Settings) List() []Setting {
 		case o.Default != "":
 			s.Values = []string{o.Default}
 		case o.Value.kind == toggle:
-			s.Values = []string{"false"}
+			s.Values = []string{strconv.FormatBool(onUnless(o.Name))}
 		}
 		settings = append(settings, s)
 	}
@@ -54,6 +57,21 @@ func (s *Settings) List() []Setting {
 		return slices.Index(groups, a.group) - slices.Index(groups, b.group)
 	})
 	return settings
+}
+
+// onUnless reports whether a switch that was not set is on nevertheless: a switch --x that has an opposite, --no-x, is on
+// unless that is set.
+func (s *Settings) onUnless(name string) bool {
+	i := slices.IndexFunc(s.options, func(o *option) bool { return o.Name == "no-"+name })
+	if i < 0 {
+		return false
+	}
+	texts := s.options[i].texts()
+	if len(texts) == 0 {
+		return true
+	}
+	off, err := units.Switch(texts[len(texts)-1])
+	return err == nil && !off
 }
 
 // Default reports whether the option has its default value.

@@ -70,8 +70,11 @@ func Many(v Value) Value {
 }
 
 // Switch declares a switch: the option without a value means true.
-func Switch(to *bool) Value {
-	v := To(to, units.Switch)
+func Switch(to *bool) Value { return Toggle(func(on bool) { *to = on }) }
+
+// Toggle declares a switch whose value set stores.
+func Toggle(set func(on bool)) Value {
+	v := Func(set, units.Switch)
 	v.kind = toggle
 	return v
 }

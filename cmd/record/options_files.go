@@ -50,7 +50,7 @@ func (f *fileSettings) group(o *recorder.Options) config.Group {
 			End, or with --split begin the next file, after this time: seconds, or with unit m or h.`},
 		{Name: "split-at", Arg: "TIME", Value: config.To(&o.SplitAt, units.Duration, units.AtLeast(time.Second, tooShort)), Help: `
 			Begin a next file at multiples of this time on the local clock: 10m is at 12:00, 12:10 and so on. Switches --split on.`},
-		{Name: "repeat-latched", Stock: true, Value: config.Switch(&f.repeatLatched), Help: `
+		{Name: "repeat-latched", Stock: true, Value: config.Toggle(func(on bool) { f.repeatLatched, o.NoRepeatLatched = on, !on }), Help: `
 			Begin each file with the latest message of each latching publisher. This is the default.`},
 		{Name: "no-repeat-latched", Value: config.Switch(&o.NoRepeatLatched), Help: `Do not begin files with latched messages.`},
 	}}
