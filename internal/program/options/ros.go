@@ -3,6 +3,7 @@ package options
 import (
 	"errors"
 	"net/netip"
+	"os"
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -32,7 +33,15 @@ func (r *ROS) Getenv(name string) string {
 
 // Group returns the options.
 func (r *ROS) Group() config.Group {
-	return config.Group{Title: "ROS", Options: []config.Option{
+	rules := func() []config.Rule {
+		_, err := netip.ParseAddr(r.IP)
+		return []config.Rule{{
+			// With the variable, rosbag and other nodes accept a name, and many shells have ROS_IP=localhost.
+			Bad: r.IP != "" && err != nil && r.IP != os.Getenv("ROS_IP"), Options: []string{"ros-ip"}, Value: r.IP,
+			Reason: "not an IP address: write --ros-hostname=" + r.IP + " for a name",
+		}}
+	}
+	return config.Group{Title: "ROS", Rules: rules, Options: []config.Option{
 		{Name: "embedded-master", Arg: "HOST:PORT", Value: config.Address(&r.EmbeddedMaster, defaultMasterAddress, false), Help: `
 			Run a ROS master inside this program (default address ` + defaultMasterAddress + `).`},
 		{Name: "bind", Arg: "ADDR", Value: config.To(&r.Bind, readIP), Help: `
