@@ -124,12 +124,12 @@ func TestFileErrors(t *testing.T) {
 		"no truth":                 {"all: maybe\n", `robot.yaml:1: all: "maybe": want true or false`},
 		"not one of":               {"all: true\noverflow: wait\n", `robot.yaml:2: overflow: "wait": want one of drop, block`},
 		"bad unit":                 {"all: true\nmax_age: 5x\n", `robot.yaml:2: max_age: "5x": Duration unit must be s, m, or h`},
-		"time without a unit":      {"all: true\nflush_interval: 5\n", `robot.yaml:2: flush_interval: "5": want a time with its unit, such as 500ms or 5s`},
+		"time with a wrong unit":   {"all: true\nflush_interval: 5x\n", `robot.yaml:2: flush_interval: "5x": Duration unit must be s, m, or h`},
 		"bad size":                 {"all: true\nmin_space: lots\n", `robot.yaml:2: min_space: "lots": want a number of bytes`},
 		"bad pair":                 {"all: true\nmax_rate:\n  /a: fast\n", "robot.yaml:3: max_rate: "},
 		"list instead of pairs":    {"all: true\nmax_rate: [/a]\n", "want TOPIC=HZ, in a file written as TOPIC: HZ"},
 		"list of a number":         {"buffsize: [1]\n", "robot.yaml:1: buffsize: a list, but the option has one value (want a whole number of MiB)"},
-		"list of a time":           {"flush_interval: [1s]\n", "robot.yaml:1: flush_interval: a list, but the option has one value (want a time with its unit, such as 500ms or 5s)"},
+		"list of a time":           {"flush_interval: [1s]\n", "robot.yaml:1: flush_interval: a list, but the option has one value (want TIME)"},
 		"list of one":              {"output_name: [x]\n", "robot.yaml:1: output_name: a list, but the option has one value (want NAME)"},
 		"mapping of one":           {"output_name: {x: y}\n", "robot.yaml:1: output_name: keys and values, but the option has none (want NAME)"},
 		"mapping of a list":        {"topics: {/a: 1}\n", "robot.yaml:1: topics: keys and values, but the option has none (want TOPIC)"},
@@ -300,6 +300,29 @@ func TestPrintedIsReadAgain(t *testing.T) {
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+}
+
+// TestPrintedOpposite: a switch that has an opposite is on by default, unless the opposite is set.
+func TestPrintedOpposite(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{"": "true", "--no-repeat": "false", "--no-repeat=false": "true"} {
+		p := &config.Program{Name: "gosample", Groups: []config.Group{{Title: "All", Options: []config.Option{
+			{Name: "repeat", Help: "Repeat.", Value: config.Switch(new(bool))},
+			{Name: "no-repeat", Help: "Do not.", Value: config.Switch(new(bool))},
+			{Name: "all", Help: "All.", Value: config.Switch(new(bool))},
+		}}}}
+		all, err := p.Parse(strings.Fields(args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if err := config.PrintSettings(&b, all.List(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if text := b.String(); !strings.Contains(text, "# repeat: "+want+" # default\n") || !strings.Contains(text, "# all: false # default\n") {
+			t.Errorf("%q:\n%s", args, text)
 		}
 	}
 }

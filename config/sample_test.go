@@ -79,7 +79,7 @@ func (s *sample) program() *config.Program {
 		config.Option{Name: "chunksize", Arg: "KiB", Default: "768", Value: config.To(&s.Chunksize, units.Int)},
 		config.Option{Name: "buffsize", Short: "b", Arg: "MiB", Default: "256", Value: config.To(&s.Buffsize, units.Int, units.AtLeast(0, "Buffer size must be 0 or positive"))},
 		config.Option{Name: "overflow", Default: "drop", Value: config.OneOf(&s.Overflow, "drop|block", "drop", "block")},
-		config.Option{Name: "flush-interval", Arg: "TIME", Default: "1s", Value: config.To(&s.FlushInterval, units.UnitTime)},
+		config.Option{Name: "flush-interval", Arg: "TIME", Default: "1s", Value: config.To(&s.FlushInterval, units.Duration)},
 		config.Option{Name: "snapshot", Value: config.Switch(&s.Snapshot)},
 	)
 	disk.Rules = func() []config.Rule {

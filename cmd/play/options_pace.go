@@ -48,7 +48,7 @@ func (p *paceSettings) group(o *player.Options) config.Group {
 			Repeat until interrupted. The time from the last message of a pass to the first message of the next pass is the median of the times
 			between messages, at least 1 ms. With --loop=shift time continues: in each pass the times of messages, the stamps in their headers and in tf, and
 			the clock are shifted by the length of the passes before, so that no stamp repeats.`},
-		{Name: "skip-empty", Arg: "SEC", Stock: true, Value: secondsTo(&o.SkipEmpty, notNegative), Help: `
+		{Name: "skip-empty", Arg: "SEC", Stock: true, Value: options.Seconds(&o.SkipEmpty, options.NotNegative), Help: `
 			Jump over gaps in the bags that are longer than this (0 = never).`},
 		{Name: "pause-topics", Arg: "TOPIC", Stock: true, Value: config.Many(config.Texts(&o.PauseTopics)), Help: `
 			Pause before each message of these topics, by their names in the bag; the leading / may be left out. The key t switches it off and on. Takes several
@@ -64,7 +64,7 @@ func (p *paceSettings) group(o *player.Options) config.Group {
 		{Name: "rate-control-topic", Arg: "TOPIC", Stock: true, Value: config.Text(&p.rateTopic, options.UnlessEmpty(options.CheckName)), Help: `
 			Wait while playback is further than --rate-control-max-delay ahead of the header.stamp of the last message of this topic. Its type has to
 			begin with a header.`},
-		{Name: "rate-control-max-delay", Arg: "SEC", Default: "1", Stock: true, Value: secondsTo(&p.rateMaxLead, notNegative), Help: `
+		{Name: "rate-control-max-delay", Arg: "SEC", Default: "1", Stock: true, Value: options.Seconds(&p.rateMaxLead, options.NotNegative), Help: `
 			How far playback may be ahead of --rate-control-topic (default ${default}).`},
 	}}
 }
@@ -74,8 +74,8 @@ func readLoop(text string) (loop, error) {
 		return loop{on: true, shift: true}, nil
 	}
 	on, err := units.Switch(text)
-	if err != nil {
-		err = errors.New("want true, false or shift")
+	if err != nil || text == "0" || text == "1" { // which look like numbers of passes
+		return loop{}, errors.New("want true, false or shift")
 	}
-	return loop{on: on}, err
+	return loop{on: on}, nil
 }

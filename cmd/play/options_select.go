@@ -10,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/program/options"
 	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
 	"github.com/gorosbag/gorosbag/internal/text/moment"
 	"github.com/gorosbag/gorosbag/internal/text/units"
@@ -47,23 +48,13 @@ func (c *selectionSettings) group(o *player.Options) config.Group {
 		{Name: "order", Default: "received", Value: config.OneOf(&o.ByHeader, "received|header", false, true), Help: `
 			Play in the order and with the timing of the times at which messages were received, or of their header.stamp (default ${default}).
 			Messages without a header keep the time at which they were received, and so do those whose stamp is further from it than --order-reach.`},
-		{Name: "order-reach", Arg: "TIME", Default: "1", Value: secondsTo(&o.HeaderReach, units.AtLeast(moment.Seconds(1), "must be positive: want seconds, such as 1")), Help: `
+		{Name: "order-reach", Arg: "TIME", Default: "1", Value: options.Seconds(&o.HeaderReach, units.AtLeast(moment.Seconds(1), "must be positive: want seconds, such as 1")), Help: `
 			With --order=header: how far a stamp may be from the time at which the message was received (default ${default} s). This much of the bags
 			is read before the first message, and twice as much after a seek, which takes a while with bzip2, and is held in memory, up to 128 MiB.`},
 		{Name: "max-chunk", Arg: "SIZE", Default: "512M", Value: config.To(&c.maxChunk, units.Text[units.ChunkLimit]), Help: `
 			Unpack compressed chunks of at most this size, such as 1G (default ${default}, at most 2047M). Larger ones are left out, and counted as
 			lost: a hostile bag of a few kB could fill the memory.`},
 	}}
-}
-
-// secondsTo is an option with a number of seconds, or a time such as 1m30s.
-func secondsTo(to *time.Duration, checks ...func(moment.Seconds) error) config.Value {
-	return config.To((*moment.Seconds)(to), units.Text[moment.Seconds], checks...)
-}
-
-// notNegative is a check for seconds.
-func notNegative(s moment.Seconds) error {
-	return units.AtLeast(moment.Seconds(0), "must be 0 or positive: want seconds, such as 1.5")(s)
 }
 
 func (c *selectionSettings) rules(o *player.Options) []config.Rule {

@@ -11,7 +11,7 @@ var wrongValues = map[string]string{
 	"all: true\nbuffsize: -1":                                   `2: buffsize: "-1": Buffer size must be 0 or positive: a number of MiB, 256 by default; 0 is no limit`,
 	"all: true\nchunksize: 0x10":                                `2: chunksize: "0x10": want a whole number of KiB`,
 	"all: true\nlimit: 2.5":                                     `2: limit: "2.5": want a whole number`,
-	"all: true\nflush_interval: 5":                              `2: flush_interval: "5": want a time with its unit, such as 500ms or 5s`,
+	"all: true\nflush_interval: 5x":                             `2: flush_interval: "5x": want a number of seconds, or a time such as 1m30s`,
 	"all: true\nflush_interval: 1us":                            `2: flush_interval: "1us": want at least 1ms`,
 	"all: true\nsplit: sometimes":                               `2: split: "sometimes": want true, false or a number of MiB`,
 	"all: true\nsplit: true\nsize: 1G":                          `3: size: "1G": want a whole number of MiB`,

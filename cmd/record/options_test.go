@@ -63,6 +63,18 @@ func TestOptions(t *testing.T) {
 		{"/t --snapshot -l 3", "--snapshot-beside"},
 		{"-a --pre-roll 30", "need --snapshot"},
 		{"-a --snapshot -b 0", "--snapshot-bytes"},
+		{"-a --flush-interval 0.5 --upload-wait 3", ""},
+		{"-a --flush-interval 20ms --upload-wait 1m30s", ""},
+		{"-a --flush-interval 0.0001", "want at least 1ms"},
+		{"-a --upload-wait -1", "must be 0 or positive"},
+		{"-a --duration 1e-10", `--duration: "1e-10": Duration is shorter than a nanosecond`},
+		{"-a --split --size 5 --max-age 1e-10", `--max-age: "1e-10": Duration is shorter than a nanosecond`},
+		{"-a --repeat-latched=false", ""},
+		{"-a --repeat-latched --no-repeat-latched", "leave out --repeat-latched or --no-repeat-latched"},
+		{"-a --ros-ip 10.0.0.5", ""},
+		{"-a --ros-ip ::1", ""},
+		{"-a --ros-ip NaN", `--ros-ip: "NaN": not an IP address: write --ros-hostname=NaN for a name`},
+		{"-a --ros-hostname robot7", ""},
 	}
 	for _, tc := range tests {
 		t.Run(tc.in, func(t *testing.T) {
@@ -75,6 +87,17 @@ func TestOptions(t *testing.T) {
 				t.Errorf("got %v, want an error with %q", err, tc.wantErr)
 			}
 		})
+	}
+}
+
+// TestRepeatLatchedOff: the switch can be switched off, and not only by its opposite.
+func TestRepeatLatchedOff(t *testing.T) {
+	t.Parallel()
+	for arg, want := range map[string]bool{"": false, "--repeat-latched": false, "--repeat-latched=false": true, "--no-repeat-latched": true, "--no-repeat-latched=false": false} {
+		s, err := parse(strings.Fields("-a " + arg))
+		if err != nil || s.record.NoRepeatLatched != want {
+			t.Errorf("%q: %v, %v", arg, s.record.NoRepeatLatched, err)
+		}
 	}
 }
 
@@ -118,7 +141,7 @@ func TestUpload(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"need --upload":          {"--upload-rate=1M"},
-		"must not be negative":   {"--upload=" + url, "--upload-wait=-1s"},
+		"must be 0 or positive":  {"--upload=" + url, "--upload-wait=-1s"},
 		"--upload-delete need":   {"--upload-delete"},
 		"a number of bytes, or ": {"--upload=" + url, "--upload-rate=fast"},
 	} {

@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
 	"github.com/gorosbag/gorosbag/internal/cloud/upload"
+	"github.com/gorosbag/gorosbag/internal/program/options"
 	"github.com/gorosbag/gorosbag/internal/text/units"
 )
 
@@ -38,7 +39,7 @@ func (u *uploadSettings) group() config.Group {
 			Upload at most this many bytes a second, such as 5M (default: no limit).`},
 		{Name: "upload-delete", Value: config.Switch(&u.remove), Help: `
 			Delete a bag here when the store has it and reports the same size and checksum.`},
-		{Name: "upload-wait", Arg: "TIME", Default: "5s", Value: config.To(&u.wait, units.UnitTime, units.AtLeast(time.Duration(0), "must not be negative: want a time such as 5s")), Help: `
+		{Name: "upload-wait", Arg: "TIME", Default: "5s", Value: options.Seconds(&u.wait, options.NotNegative), Help: `
 			At the end, continue uploads for at most this time (default ${default}).`},
 	}}
 }

@@ -146,9 +146,17 @@ func (s *Seconds) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q: longer than 292 years", text)
 	case err != nil:
 		return fmt.Errorf("%q: want a number of seconds, or a time such as 1m30s", text)
+	case d == 0 && vanished(string(text)): // for many options zero means never, or forever
+		return fmt.Errorf("%q: shorter than a nanosecond", text)
 	}
 	*s = Seconds(d)
 	return nil
+}
+
+// vanished reports whether a text that was read as zero stands for another number.
+func vanished(text string) bool {
+	mantissa, _, _ := strings.Cut(strings.ToLower(text), "e")
+	return strings.ContainsAny(mantissa, "123456789")
 }
 
 const maxSeconds = float64(math.MaxInt64/int64(time.Second) - 1)

@@ -103,6 +103,7 @@ func TestSeconds(t *testing.T) {
 	for in, want := range map[string]time.Duration{
 		"0": 0, "0.2": 200 * time.Millisecond, "-1": -time.Second, "1e-9": 1, "1m30s": 90 * time.Second, "-5ms": -5 * time.Millisecond,
 		// float32, which stock uses, gives 100000.1015625.
+		"0.0": 0, "0e5": 0, "0ms": 0,
 		"100000.1": 100000*time.Second + 100*time.Millisecond,
 	} {
 		var s moment.Seconds
@@ -113,6 +114,7 @@ func TestSeconds(t *testing.T) {
 	for in, want := range map[string]string{
 		"nan": "want a number of seconds", "inf": "want a number of seconds", "": "want a number of seconds",
 		"5 minutes": "want a number of seconds", "1e300": "longer than 292 years", "1e999": "longer than 292 years",
+		"1e-10": "shorter than a nanosecond", "0.0000000001": "shorter than a nanosecond", "0.1ns": "shorter than a nanosecond", "-1e-10": "shorter than a nanosecond",
 	} {
 		var s moment.Seconds
 		if err := s.UnmarshalText([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {

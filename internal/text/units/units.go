@@ -50,15 +50,6 @@ func Float(text string) (float64, error) {
 	return v, nil
 }
 
-// UnitTime reads a time with its unit, as Go writes it.
-func UnitTime(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		return 0, errors.New("want a time with its unit, such as 500ms or 5s")
-	}
-	return d, nil
-}
-
 // Duration reads a duration as rosbag record does, with its messages: a positive float with an
 // optional unit s, m or h ("30", "1.5 s", "5m").
 func Duration(text string) (time.Duration, error) {
@@ -81,6 +72,8 @@ func Duration(text string) (time.Duration, error) {
 		return 0, errors.New("Duration must be positive")
 	case v*float64(unit) > math.MaxInt64:
 		return 0, errors.New("Duration is longer than 292 years")
+	case v*float64(unit) < 1: // zero would mean that there is no limit
+		return 0, errors.New("Duration is shorter than a nanosecond")
 	}
 	return time.Duration(v * float64(unit)), nil
 }

@@ -58,6 +58,9 @@ func TestDuration(t *testing.T) {
 		{"-3", 0, "Duration must be positive"},
 		{"NaN", 0, "Duration must be positive"},
 		{"1e300", 0, "longer than 292 years"},
+		{"1e-9", time.Nanosecond, ""},
+		{"1e-10", 0, "shorter than a nanosecond"},
+		{"0.0000000000001h", 0, "shorter than a nanosecond"},
 	}
 	for _, tc := range tests {
 		t.Run(tc.in, func(t *testing.T) {
