@@ -109,13 +109,13 @@ func (e *ReadError) Error() string { return fmt.Sprintf("read at %d: %v", e.Offs
 // Unwrap returns the cause.
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// EncodingError says that the messages of a topic of an MCAP file are not those of ROS 1, and are
-// left out.
+// EncodingError says that the messages of a topic of a file are not those of ROS, and are left out.
 type EncodingError struct {
 	Topic          string
 	Encoding       string // of the messages, for example "cdr"
 	Schema         string // name; empty if there is none
 	SchemaEncoding string // for example "ros2msg"
+	ROS2           bool   // the other messages of the file are those of ROS 2
 }
 
 // Error implements error.
@@ -124,7 +124,11 @@ func (e *EncodingError) Error() string {
 	if e.SchemaEncoding != "" {
 		schema = fmt.Sprintf("with a schema %.80q", e.SchemaEncoding)
 	}
-	return fmt.Sprintf("messages of topic %.200q are left out: they are encoded as %.80q %s, where ROS 1 has \"ros1\" with \"ros1msg\"", e.Topic, e.Encoding, schema)
+	want := `ROS 1 has "ros1" with "ros1msg"`
+	if e.ROS2 {
+		want = `ROS 2 has "cdr"`
+	}
+	return fmt.Sprintf("messages of topic %.200q are left out: they are encoded as %.80q %s, where %s", e.Topic, e.Encoding, schema, want)
 }
 
 // TopicError says what is wrong with messages of a topic. It matches ErrCorrupt, unless the topic is left

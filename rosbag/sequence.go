@@ -98,6 +98,7 @@ func (s *Sequence) Info() Info {
 		all.Indexed = all.Indexed && f.Info.Indexed
 		all.Remote = all.Remote || f.Info.Remote
 		all.Damage = append(all.Damage, f.Info.Damage...)
+		all.Notes = append(all.Notes, f.Info.Notes...)
 	}
 	return all
 }

@@ -46,6 +46,9 @@ type Info struct {
 	// not be read, in that order. Nothing is lost by ErrUnindexed and by a CorruptError with Recovered
 	// set.
 	Damage []error
+	// Notes are what is worth knowing of the recording and is no damage: no message is missing. A definition was
+	// replaced, for example, or a topic without messages has a type that is not known.
+	Notes []error
 }
 
 // Span is a stretch of a recording, for example a chunk of a bag, and what is in it. Spans may

@@ -18,6 +18,7 @@ import (
 
 type checkFlags struct {
 	readOnly
+	definitionsFlags
 
 	Deep  bool     `help:"Decode every message by its definition."`
 	JSON  bool     `name:"json" help:"One line of JSON for each bag."`
@@ -52,6 +53,9 @@ func (f *checkFlags) Run(ctx context.Context, out job.Output) error {
 	j := job.New(ctx, out, job.Options{Quiet: f.Quiet})
 	paths, err := bags.Names(ctx, f.Bags)
 	if err != nil {
+		return err
+	}
+	if j.Definitions, err = bags.Definitions(f.Definitions); err != nil {
 		return err
 	}
 	failed := j.Each(ctx, "", paths, func(j *job.Job, n int) error { return f.one(j.Ctx, j, paths[n]) })
@@ -91,7 +95,7 @@ func (f *checkFlags) one(parent context.Context, j *job.Job, path string) error 
 
 // ros2 checks a recording of ROS 2, by reading it as others do.
 func (f *checkFlags) ros2(ctx context.Context, j *job.Job, path string) error {
-	r, err := bags.Open(ctx, path, bags.Options{MaxChunkBytes: j.MaxChunk, Through: func(from bags.File, size int64) io.ReaderAt {
+	r, err := bags.Open(ctx, path, bags.Options{MaxChunkBytes: j.MaxChunk, Definitions: j.Definitions, Through: func(from bags.File, size int64) io.ReaderAt {
 		return j.Meter(from, job.Bytes("Checking "+store.Redact(path), size), nil)
 	}})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/convert"
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
+	"github.com/gorosbag/gorosbag/internal/bags"
 	"github.com/gorosbag/gorosbag/internal/files"
 	"github.com/gorosbag/gorosbag/internal/ros2"
 )
@@ -20,6 +21,7 @@ type convertFlags struct {
 	emptyFlags
 	To   string `enum:",bag,mcap,ros2" default:"" placeholder:"FORMAT" help:"Write bag (version 2.0), mcap (profile ros1), or ros2: a recording of ROS 2, which is a directory. Default: mcap if OUT ends in .mcap, else bag."`
 	Expr string `name:"expr" placeholder:"EXPR" help:"Only messages for which this is true, as in gobag filter."`
+	definitionsFlags
 	ros2Flags
 	Paths []string `arg:"" name:"path" completion-predictor:"bag" help:"IN, a recording of any format, and OUT; - is standard input and output. With --to ros2 several IN are merged."`
 }
@@ -64,7 +66,7 @@ func (f *convertFlags) Run(ctx context.Context, out job.Output) error {
 	if err := files.NotInput(to, paths); err != nil {
 		return j.Failed(to, err)
 	}
-	if j.Definitions, err = f.definitions(); err != nil {
+	if j.Definitions, err = bags.Definitions(f.Definitions); err != nil {
 		return err
 	}
 	if j.Wanted, err = f.concerned(); err != nil {

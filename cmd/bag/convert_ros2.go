@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/convert"
@@ -12,7 +11,6 @@ import (
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
 	"github.com/gorosbag/gorosbag/internal/text/units"
-	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
 // ros2Flags are the options for recordings of ROS 2.
@@ -22,7 +20,6 @@ type ros2Flags struct {
 	Size         string   `placeholder:"SIZE" help:"With --to ros2: a file ends when it has this size: 500M, 2G; without unit MiB. Default: one file."`
 	RenameType   []string `name:"rename-type" sep:"none" placeholder:"A/B=C/msg/D" help:"With --to ros2: give a type with the same fields another name. May be repeated."`
 	LatchedApart bool     `name:"latched-apart" help:"With --to ros2: leave /tf_static of several nodes as it is. Otherwise each of its messages gets all transforms so far, because ros2 bag play repeats ten messages at most."`
-	Definitions  string   `placeholder:"DIR" completion-predictor:"file" help:"Of a recording of ROS 2 without definitions: a directory with the .msg files of its types, such as a workspace. The types of ROS need none."`
 	DryRun       bool     `name:"dry-run" help:"Of a conversion to ROS 2 or from it: write nothing, only report."`
 	JSON         bool     `name:"json" help:"Of a conversion to ROS 2 or from it: print the report as one line of JSON."`
 }
@@ -38,18 +35,6 @@ func (f *convertFlags) check(ros2 bool) error {
 		return errors.New("MCAP cannot be compressed with bz2; take zstd, lz4 or none")
 	}
 	return nil
-}
-
-// definitions translates --definitions.
-func (f *convertFlags) definitions() (func(string) (string, bool), error) {
-	if f.Definitions == "" {
-		return nil, nil
-	}
-	find, err := ros2.Definitions(os.DirFS(f.Definitions))
-	if err != nil {
-		return nil, fmt.Errorf("--definitions %s: %w", f.Definitions, wording.Explain(err))
-	}
-	return find, nil
 }
 
 // sinkOptions translates the flags.

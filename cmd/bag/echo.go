@@ -16,6 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/query"
 	"github.com/gorosbag/gorosbag/internal/bags"
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/ros2"
 	"github.com/gorosbag/gorosbag/internal/text/moment"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -23,6 +24,7 @@ import (
 
 type echoFlags struct {
 	readOnly
+	definitionsFlags
 
 	Bag       []string `short:"b" sep:"none" placeholder:"FILE" completion-predictor:"bag" help:"A bag; the same as an argument, as rostopic echo has it."`
 	Topic     []string `short:"t" sep:"none" placeholder:"TOPIC" completion-predictor:"topic" help:"Only these topics, with or without their leading slash; * and ? stand for any characters. A field of the messages may follow: /odom/pose/pose. May be repeated."`
@@ -61,6 +63,9 @@ func (f *echoFlags) Run(ctx context.Context, out job.Output) error {
 	e := &printing{flags: f, Job: job.New(ctx, out, job.Options{Quiet: true}), w: bufio.NewWriterSize(out.Stdout, 64<<10)}
 	paths, topics, err := e.sort(f.Args)
 	if err != nil {
+		return err
+	}
+	if e.Definitions, err = bags.Definitions(f.Definitions); err != nil {
 		return err
 	}
 	e.printer = echo.NewPrinter(echo.Options{
@@ -228,6 +233,13 @@ func (e *printing) bag(path string) (err error) {
 	defer func() { err = errors.Join(err, src.Close()) }()
 	e.path = src.Name
 	e.printer.Begin(src.Name)
+	if s, ok := src.Source.(*ros2.Source); ok {
+		for _, note := range append(s.Dropped(e.printer.Asks), s.Info().Notes...) {
+			if rosbag.Concerns(note, e.printer.Asks) {
+				e.complainBetween(note)
+			}
+		}
+	}
 	q := rosbag.Query{Workers: job.Workers(), Reuse: true, Keep: e.printer.Wants}
 	if q.Start, q.End, err = query.WindowTimes(&e.flags.Window, src.Source); err != nil {
 		return err

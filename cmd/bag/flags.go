@@ -22,6 +22,11 @@ type readOnly struct{}
 
 func (readOnly) readsOnly() {}
 
+// definitionsFlags are the options of commands that read recordings of ROS 2 topic by topic.
+type definitionsFlags struct {
+	Definitions string `placeholder:"DIR" completion-predictor:"file" help:"Of a recording of ROS 2 without definitions: a directory with the .msg files of its types, such as a workspace. The types of ROS need none."`
+}
+
 // jobFlags are the options of every command that writes files.
 type jobFlags struct {
 	Force bool `short:"f" help:"Overwrite files that exist."`

@@ -18,6 +18,7 @@ const sampledChunks = 7
 
 type infoFlags struct {
 	readOnly
+	definitionsFlags
 
 	YAML    bool     `short:"y" name:"yaml" xor:"form" help:"Print YAML."`
 	Key     string   `short:"k" placeholder:"KEY" help:"With --yaml, only what is under this key: duration, topics, topics[0].type."`
@@ -49,6 +50,9 @@ func (f *infoFlags) Run(ctx context.Context, out job.Output) error {
 	j := job.New(ctx, out, job.Options{})
 	paths, err := bags.Names(ctx, f.Bags)
 	if err != nil {
+		return err
+	}
+	if j.Definitions, err = bags.Definitions(f.Definitions); err != nil {
 		return err
 	}
 	failed := j.Each(ctx, "Reading bags", paths, func(j *job.Job, n int) error {

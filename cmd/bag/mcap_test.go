@@ -172,7 +172,7 @@ func TestDamageOfSelected(t *testing.T) {
 		w.WriteHeader(&mcap.Header{Profile: "ros2"}),
 		w.WriteSchema(&mcap.Schema{ID: 1, Name: "std_msgs/msg/String", Encoding: "ros2msg", Data: []byte("string data\n")}),
 		w.WriteSchema(&mcap.Schema{ID: 2, Name: "rcl_interfaces/msg/Log", Encoding: "ros2msg"}),
-		w.WriteSchema(&mcap.Schema{ID: 3, Name: "rcl_interfaces/msg/Log", Encoding: "ros2idl"}),
+		w.WriteSchema(&mcap.Schema{ID: 3, Name: "our_interfaces/msg/Log", Encoding: "ros2idl"}),
 		w.WriteChannel(&mcap.Channel{ID: 1, SchemaID: 1, Topic: "/two", MessageEncoding: "cdr"}),
 		w.WriteChannel(&mcap.Channel{ID: 2, SchemaID: 2, Topic: "/rosout", MessageEncoding: "cdr"}),
 		w.WriteChannel(&mcap.Channel{ID: 3, SchemaID: 3, Topic: "/idl", MessageEncoding: "cdr"}),
@@ -190,12 +190,12 @@ func TestDamageOfSelected(t *testing.T) {
 	ros2, other := write(t, "ros2.mcap", b.Bytes()), write(t, "other.mcap", mcapWithExtras(t, true, true))
 	out := filepath.Join(t.TempDir(), "out.bag")
 	for args, want := range map[string]string{
-		"convert -f " + ros2 + " OUT --type std_msgs/String --type rosgraph_msgs/Log": "/rosout: message of, /idl is left out",
-		"convert -f " + ros2 + " OUT --callerid /rosbag2":                             "/rosout: message of, /idl is left out",
-		"convert -f " + ros2 + " OUT -t /two -t /rosout":                              "/rosout: message of",
-		"convert -f " + ros2 + " OUT --type std_msgs/String":                          "",
-		"convert -f " + ros2 + " OUT --type std_msgs/*":                               "/json",
-		"filter -f " + other + " OUT --allow-empty --callerid /n":                     "/json",
+		"convert -f " + ros2 + " OUT --type std_msgs/String --type rosgraph_msgs/Log --type our_interfaces/Log": "/rosout: message of, /idl is left out",
+		"convert -f " + ros2 + " OUT --callerid /rosbag2":                                                       "/rosout: message of, /idl is left out",
+		"convert -f " + ros2 + " OUT -t /two -t /rosout":                                                        "/rosout: message of",
+		"convert -f " + ros2 + " OUT --type std_msgs/String":                                                    "",
+		"convert -f " + ros2 + " OUT --type std_msgs/*":                                                         "/json",
+		"filter -f " + other + " OUT --allow-empty --callerid /n":                                               "/json",
 	} {
 		code, stdout, stderr := gobag(strings.Fields(strings.ReplaceAll(args, "OUT", out))...)
 		told := want == "" || code == 3

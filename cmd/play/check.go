@@ -18,7 +18,11 @@ import (
 func (s *settings) checkStart(log *zap.Logger, resolve program.Resolver) error {
 	ctx := context.Background()
 	local := slices.DeleteFunc(slices.Clone(s.selection.bags), store.IsURL)
-	bags, err := open(ctx, io.Discard, log, local, int64(s.selection.maxChunk))
+	opening, err := s.selection.opening()
+	if err != nil {
+		return err
+	}
+	bags, err := open(ctx, io.Discard, log, local, opening)
 	if err != nil || len(local) < len(s.selection.bags) {
 		return err
 	}

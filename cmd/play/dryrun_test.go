@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/bags"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -23,7 +24,7 @@ func TestDryRunOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := zap.NewNop()
-	bags, err := open(t.Context(), io.Discard, log, s.selection.bags, 0)
+	opened, err := open(t.Context(), io.Discard, log, s.selection.bags, bags.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func TestDryRunOutput(t *testing.T) {
 	} {
 		var errs strings.Builder
 		r := reporter{out: io.Discard, errs: &program.Errors{W: &errs, Name: name}}
-		if code := dryRun(t.Context(), s, bags, node, log, &r, outputThat{err}); code != want.code || errs.String() != want.text {
+		if code := dryRun(t.Context(), s, opened, node, log, &r, outputThat{err}); code != want.code || errs.String() != want.text {
 			t.Errorf("%v: exit code %d, %q", err, code, errs.String())
 		}
 	}
@@ -82,7 +83,7 @@ func TestDryRunInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := zap.NewNop()
-	bags, err := open(t.Context(), io.Discard, log, s.selection.bags, 0)
+	opened, err := open(t.Context(), io.Discard, log, s.selection.bags, bags.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func TestDryRunInterrupted(t *testing.T) {
 	cancel()
 	var errs strings.Builder
 	r := reporter{out: io.Discard, errs: &program.Errors{W: &errs, Name: name}}
-	if code := dryRun(ctx, s, bags, node, log, &r, io.Discard); code != program.ExitUsage || !strings.Contains(errs.String(), "interrupted") {
+	if code := dryRun(ctx, s, opened, node, log, &r, io.Discard); code != program.ExitUsage || !strings.Contains(errs.String(), "interrupted") {
 		t.Errorf("exit code %d, %q", code, errs.String())
 	}
 }

@@ -40,7 +40,11 @@ func run(args []string) int {
 	program.LogConfig(log, line.Settings)
 	limitMemory(program.MemoryLimit("/"))
 
-	bags, err := open(ctx, out, log, s.selection.bags, int64(s.selection.maxChunk))
+	opening, err := s.selection.opening()
+	if err != nil {
+		return errs.Fail(program.ExitUsage, err)
+	}
+	bags, err := open(ctx, out, log, s.selection.bags, opening)
 	if err != nil {
 		return errs.Fail(program.ExitUsage, err)
 	}

@@ -11,7 +11,6 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bags"
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
 	"github.com/gorosbag/gorosbag/internal/face/term/termtext"
@@ -22,9 +21,16 @@ import (
 // slowOpenReport is after how long opening a bag is logged as slow.
 const slowOpenReport = 3 * time.Second
 
+// opening says how bags are opened.
+func (c *selectionSettings) opening() (o bags.Options, err error) {
+	o.MaxChunkBytes = int64(c.maxChunk)
+	o.Definitions, err = bags.Definitions(c.definitions)
+	return o, err
+}
+
 // open opens the bags that args stand for, in order. They are closed by the end of the process: on a
 // file system that hangs, such as a network file system without its server, close might never return.
-func open(ctx context.Context, out io.Writer, log *zap.Logger, args []string, maxChunk int64) ([]*player.Bag, error) {
+func open(ctx context.Context, out io.Writer, log *zap.Logger, args []string, o bags.Options) ([]*player.Bag, error) {
 	var paths []string
 	for _, arg := range args {
 		named, err := waitFor(ctx, log, store.Redact(arg), func() ([]string, error) { return bags.Names(ctx, []string{arg}) })
@@ -33,10 +39,10 @@ func open(ctx context.Context, out io.Writer, log *zap.Logger, args []string, ma
 		}
 		paths = append(paths, named...)
 	}
-	cache := player.NewCache()
+	o.Cache = player.NewCache()
 	openers := make([]func() (*player.Bag, error), len(paths))
 	for n, path := range paths {
-		openers[n] = sync.OnceValues(func() (*player.Bag, error) { return openBag(ctx, path, maxChunk, cache) })
+		openers[n] = sync.OnceValues(func() (*player.Bag, error) { return openBag(ctx, path, o) })
 	}
 	if slices.ContainsFunc(paths, store.IsURL) {
 		// owner: the process; ends when all are open, or with ctx.
@@ -88,12 +94,11 @@ func openAhead(openers []func() (*player.Bag, error)) {
 }
 
 // openBag opens a bag by path or URL.
-func openBag(ctx context.Context, path string, maxChunk int64, cache *bagfmt.Cache) (*player.Bag, error) {
+func openBag(ctx context.Context, path string, o bags.Options) (*player.Bag, error) {
 	interrupted := ctx.Err
 	shown := store.Redact(path)
-	r, err := bags.Open(ctx, path, bags.Options{
-		MaxChunkBytes: maxChunk, UnwrapKey: bags.UnwrapKey(ctx), Cache: cache, Interrupted: func() error { return interrupted() },
-	})
+	o.UnwrapKey, o.Interrupted = bags.UnwrapKey(ctx), func() error { return interrupted() }
+	r, err := bags.Open(ctx, path, o)
 	if err != nil {
 		return nil, &player.OpenError{Bag: shown, Err: err}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/bags"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -39,8 +40,8 @@ func TestOpenNames(t *testing.T) {
 		"pattern":         {dir + "/?.bag", "[" + dir + "/a.bag " + dir + "/b.bag]"},
 		"empty directory": {empty, empty + ": no bags in this directory"},
 	} {
-		bags, err := open(t.Context(), io.Discard, zap.NewNop(), []string{tc.arg}, 0)
-		got := fmt.Sprint(names(bags))
+		opened, err := open(t.Context(), io.Discard, zap.NewNop(), []string{tc.arg}, bags.Options{})
+		got := fmt.Sprint(names(opened))
 		if err != nil {
 			got = err.Error()
 		}
@@ -80,7 +81,7 @@ func TestOpenErrors(t *testing.T) {
 		dir + "/missing":   {nil, "Error opening file: " + dir + "/missing: no such file"},
 		os.DevNull:         {nil, "Error opening file: " + os.DevNull + ": is not a regular file"},
 	} {
-		_, err := openBag(t.Context(), path, 0, nil)
+		_, err := openBag(t.Context(), path, bags.Options{})
 		if tc.want == "" {
 			if err != nil {
 				t.Errorf("%s: %v", path, err)
@@ -98,7 +99,7 @@ func TestOpenIsInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := openBag(ctx, "../../bagfmt/testdata/cpp_lz4.bag", 0, nil)
+	_, err := openBag(ctx, "../../bagfmt/testdata/cpp_lz4.bag", bags.Options{})
 	if !errors.Is(err, context.Canceled) || err.Error() != "Interrupted while opening ../../bagfmt/testdata/cpp_lz4.bag" {
 		t.Errorf("got %v", err)
 	}

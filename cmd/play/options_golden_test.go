@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/bags"
 )
 
 // TestPages compares the help, the manual page and the printed configuration.
@@ -26,7 +28,7 @@ func TestAbbreviations(t *testing.T) {
 func TestMeanings(t *testing.T) {
 	t.Parallel()
 	bag := "../../bagfmt/testdata/cpp_lz4.bag"
-	bags, err := open(t.Context(), new(strings.Builder), zap.NewNop(), []string{bag}, 0)
+	opened, err := open(t.Context(), new(strings.Builder), zap.NewNop(), []string{bag}, bags.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +37,7 @@ func TestMeanings(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		o, err := s.options(bags, zap.NewNop())
+		o, err := s.options(opened, zap.NewNop())
 		if err != nil {
 			return nil, err
 		}

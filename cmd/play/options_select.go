@@ -20,9 +20,10 @@ import (
 
 // selectionSettings say which bags are played, and which part of them.
 type selectionSettings struct {
-	bags     []string
-	window   moment.Window
-	maxChunk units.ChunkLimit
+	bags        []string
+	window      moment.Window
+	maxChunk    units.ChunkLimit
+	definitions string // directory with .msg files
 }
 
 func (c *selectionSettings) group(o *player.Options) config.Group {
@@ -51,6 +52,8 @@ func (c *selectionSettings) group(o *player.Options) config.Group {
 		{Name: "order-reach", Arg: "TIME", Default: "1", Value: options.Seconds(&o.HeaderReach, units.AtLeast(moment.Seconds(1), "must be positive: want seconds, such as 1")), Help: `
 			With --order=header: how far a stamp may be from the time at which the message was received (default ${default} s). This much of the bags
 			is read before the first message, and twice as much after a seek, which takes a while with bzip2, and is held in memory, up to 128 MiB.`},
+		{Name: "definitions", Arg: "DIR", Value: config.Text(&c.definitions), Help: `
+			A directory with .msg files, such as a workspace: for types that recordings of ROS 2 have no definitions of. The types of ROS need none.`},
 		{Name: "max-chunk", Arg: "SIZE", Default: "512M", Value: config.To(&c.maxChunk, units.Text[units.ChunkLimit]), Help: `
 			Unpack compressed chunks of at most this size, such as 1G (default ${default}, at most 2047M). Larger ones are left out, and counted as
 			lost: a hostile bag of a few kB could fill the memory.`},

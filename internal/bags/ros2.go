@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
 	"github.com/gorosbag/gorosbag/internal/ros2"
 	"github.com/gorosbag/gorosbag/internal/ros2/db3"
+	"github.com/gorosbag/gorosbag/internal/ros2/definitions"
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
@@ -114,4 +116,17 @@ func (o *Options) openMCAP(ctx context.Context, path string) (*bagfmt.Reader, io
 		return nil, nil, errors.Join(wording.Explain(err), f.Close())
 	}
 	return r, f, nil
+}
+
+// Definitions returns the definitions of the .msg files below a directory, for Options.Definitions; nil for no
+// directory. Errors name the option --definitions.
+func Definitions(dir string) (func(type2 string) (schema string, ok bool), error) {
+	if dir == "" {
+		return nil, nil
+	}
+	find, err := definitions.InDirectory(os.DirFS(dir))
+	if err != nil {
+		return nil, fmt.Errorf("--definitions %s: %w", dir, wording.Explain(err))
+	}
+	return find, nil
 }

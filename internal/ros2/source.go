@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/ros2/db3"
+	"github.com/gorosbag/gorosbag/internal/ros2/definitions"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -107,11 +109,11 @@ func NewSource(name string, r *bagfmt.Reader, o OpenOptions) (*Source, error) {
 }
 
 func (s *Source) translator(d mapping.Distro, o OpenOptions) (*translator, error) {
-	m, err := mapping.New(d, mapping.Options{})
+	types, err := definitions.New(d, o.Definitions)
 	if err != nil {
 		return nil, err
 	}
-	return newTranslator(m, o.Definitions), nil
+	return newTranslator(types), nil
 }
 
 func asDamage(all []error) (list []error) {
@@ -152,7 +154,9 @@ func (s *Source) finish(t *translator) {
 		files = append(files, rosbag.FileOf(s.names[i], f.raw))
 	}
 	s.info = rosbag.NewSequence(files, rosbag.SequenceOptions{}).Info()
+	t.settle()
 	s.info.Damage = slices.Concat(damage, s.info.Damage, t.damage)
+	s.info.Notes = append(s.info.Notes, t.notes...)
 	s.conns, s.reports, s.about = t.conns, t.reports, t.about
 	s.info.Version = version(files)
 	s.info.Messages = 0 // only those that can be translated count
@@ -260,6 +264,26 @@ func (s *Source) Report(written map[*rosbag.Connection]uint64, keep func(*rosbag
 		all.Topics = append(all.Topics, &one)
 	}
 	return all
+}
+
+// Dropped says which fields of messages that keep selects ROS 1 does not have; nothing if there are none.
+func (s *Source) Dropped(keep func(*rosbag.Connection) bool) []error {
+	var fields []string
+	for _, r := range s.reports {
+		if !keep(s.about[r]) {
+			continue
+		}
+		for _, n := range r.Notes {
+			if n.Change == mapping.FieldDropped {
+				fields = append(fields, n.Type+"."+n.From)
+			}
+		}
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	slices.Sort(fields)
+	return []error{fmt.Errorf("fields that ROS 1 does not have are not shown: %s", strings.Join(slices.Compact(fields), ", "))}
 }
 
 // metadataRecord is the name of the metadata record in which rosbag2 keeps a copy of metadata.yaml.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 
+	"github.com/gorosbag/gorosbag/internal/ros2/definitions"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -25,23 +27,20 @@ const qosKey = "offered_qos_profiles"
 // translator maps channels of ROS 2 to connections of ROS 1. All channels, of all files, that have the same topic,
 // type, definition and latching share a connection.
 type translator struct {
-	mapper      *mapping.Mapper
-	definitions func(type2 string) (schema string, ok bool) // for channels without one; may be nil
-	types       map[typeKey]*mapping.To1
-	failed      map[typeKey]error
-	made        map[connKey]*translated
-	conns       []*rosbag.Connection
-	reports     []*TopicReport                      // of conns, and of topics that are left out
-	about       map[*TopicReport]*rosbag.Connection // the connection of each report; of a topic that is left out, one that is not in conns
-	lost        map[string]*TopicReport             // of topics that are left out, by the line that says so
-	damage      []error                             // a line for each topic that is left out
+	types   *definitions.Chooser
+	made    map[connKey]*translated
+	conns   []*rosbag.Connection
+	reports []*TopicReport                      // of conns, and of topics that are left out
+	about   map[*TopicReport]*rosbag.Connection // the connection of each report; of a topic that is left out, one that is not in conns
+	lost    map[string]*TopicReport             // of topics that are left out, by the line that says so
+	leftOut []error                             // a line for each topic that is left out
+	damage  []error
+	notes   []error
 }
-
-type typeKey struct{ name, schema string }
 
 type connKey struct {
 	topic   string
-	kind    typeKey
+	kind    definitions.Key
 	latched bool
 }
 
@@ -68,25 +67,28 @@ func (t *translated) note(counts mapping.Counts, err error) {
 	}
 }
 
-func newTranslator(m *mapping.Mapper, definitions func(string) (string, bool)) *translator {
-	return &translator{
-		mapper: m, definitions: definitions, types: map[typeKey]*mapping.To1{}, failed: map[typeKey]error{},
-		made: map[connKey]*translated{}, about: map[*TopicReport]*rosbag.Connection{}, lost: map[string]*TopicReport{},
-	}
+func newTranslator(types *definitions.Chooser) *translator {
+	return &translator{types: types, made: map[connKey]*translated{}, about: map[*TopicReport]*rosbag.Connection{}, lost: map[string]*TopicReport{}}
 }
 
-// of returns the translation of a channel with a number of messages, nil if these cannot be translated.
-func (t *translator) of(c *rosbag.Connection, messages uint64, qos map[string]string) *translated {
+// of returns the translation of a channel of a file with a number of messages, nil if these cannot be translated.
+func (t *translator) of(r raw, c *rosbag.Connection, messages uint64, qos map[string]string) *translated {
 	encoding, foreign := c.Header.Get(rosbag.KeyMCAPEncoding)
 	if !foreign { // a channel of ROS 1
-		key := connKey{c.Topic, typeKey{c.Header.Type(), fmt.Sprint(len(t.conns))}, c.Header.Latching()}
+		key := connKey{c.Topic, definitions.Key{Name: c.Header.Type(), Schema: fmt.Sprint(len(t.conns))}, c.Header.Latching()}
 		report := &TopicReport{Topic: c.Topic, Type: c.Header.Type(), OutTopic: c.Topic, OutType: c.Header.Type(), Latched: key.latched}
 		t.reports = append(t.reports, report)
 		return t.add(key, c.Header, nil, report)
 	}
 	schema, _ := c.Header.Get(rosbag.KeyMCAPSchema)
 	schemaEncoding, _ := c.Header.Get(rosbag.KeyMCAPSchemaEncoding)
-	to, err := t.typeOf(c.Header.Type(), encoding, schemaEncoding, schema)
+	kind := definitions.Key{Name: c.Header.Type(), Encoding: schemaEncoding, Schema: schema}
+	to, replaced, err := t.typeOf(kind, encoding, func() []byte {
+		if messages == 0 {
+			return nil
+		}
+		return firstOf(r, c)
+	})
 	if err != nil {
 		t.leaveOut(c, messages, err)
 		return nil
@@ -95,12 +97,15 @@ func (t *translator) of(c *rosbag.Connection, messages uint64, qos map[string]st
 	if text == "" {
 		text = qos[c.Topic]
 	}
+	about := &rosbag.Connection{Topic: c.Topic, Header: rosbag.Header{{Key: rosbag.KeyType, Value: to.Type}}}
+	if replaced != "" {
+		t.notes = append(t.notes, &rosbag.TopicError{Conn: about, Err: errors.New(replaced)})
+	}
 	profiles, err := rosbag2.ParseQoS(text)
 	if err != nil {
-		about := &rosbag.Connection{Topic: c.Topic, Header: rosbag.Header{{Key: rosbag.KeyType, Value: to.Type}}}
 		t.damage = append(t.damage, &rosbag.TopicError{Conn: about, Err: fmt.Errorf("%w: it counts as not latched", err)})
 	}
-	key := connKey{c.Topic, typeKey{c.Header.Type(), schema}, rosbag2.Latched(profiles)}
+	key := connKey{c.Topic, kind, rosbag2.Latched(profiles)}
 	if made := t.made[key]; made != nil {
 		return made
 	}
@@ -136,7 +141,7 @@ func (t *translator) add(key connKey, h rosbag.Header, to *mapping.To1, report *
 func (t *translator) leaveOut(c *rosbag.Connection, messages uint64, why error) {
 	about := &rosbag.Connection{Topic: c.Topic, Header: rosbag.Header{
 		{Key: rosbag.KeyCallerID, Value: callerID},
-		{Key: rosbag.KeyType, Value: t.mapper.Name1(c.Header.Type())},
+		{Key: rosbag.KeyType, Value: t.types.Name1(c.Header.Type())},
 	}}
 	var err error = &rosbag.TopicError{Conn: about, LeftOut: true, Err: why}
 	var encoding *rosbag.EncodingError
@@ -146,7 +151,7 @@ func (t *translator) leaveOut(c *rosbag.Connection, messages uint64, why error) 
 	}
 	line := err.Error()
 	if t.lost[line] == nil {
-		t.damage = append(t.damage, err)
+		t.leftOut = append(t.leftOut, err)
 		r := &TopicReport{Topic: c.Topic, Type: c.Header.Type(), Reason: why.Error()}
 		t.about[r] = about
 		t.lost[line] = r
@@ -155,43 +160,38 @@ func (t *translator) leaveOut(c *rosbag.Connection, messages uint64, why error) 
 	t.lost[line].In += messages
 }
 
-// typeOf returns the conversion of a type.
-func (t *translator) typeOf(name, encoding, schemaEncoding, schema string) (*mapping.To1, error) {
-	switch {
-	case encoding != "cdr":
-		return nil, &rosbag.EncodingError{Encoding: encoding, Schema: name, SchemaEncoding: schemaEncoding}
-	case strings.Contains(name, "/srv/") || strings.Contains(name, "/action/"):
-		return nil, fmt.Errorf("its type %s is part of a service or an action, for which ROS 1 has no messages", name)
-	case schemaEncoding == "ros2idl":
-		return nil, fmt.Errorf("the definition of %s is IDL; only that of a .msg file can be read", name)
+// settle turns the lines about topics that are left out into damage, or into notes if the topics have no messages.
+func (t *translator) settle() {
+	for _, err := range t.leftOut {
+		r := t.lost[err.Error()]
+		if r.In > 0 {
+			t.damage = append(t.damage, err)
+			continue
+		}
+		t.notes = append(t.notes, &rosbag.TopicError{Conn: t.about[r], LeftOut: true, Err: fmt.Errorf("it has no messages; %s", r.Reason)})
 	}
-	key := typeKey{name, schema}
-	if to, err := t.types[key], t.failed[key]; to != nil || err != nil {
-		return to, err
-	}
-	text, err := t.schema(name, schema)
-	var to *mapping.To1
-	if err == nil {
-		to, err = t.mapper.To1(name, text)
-	}
-	t.types[key], t.failed[key] = to, err
-	return to, err
 }
 
-// schema returns the definition of a type: that of the recording, of the user, or of ROS.
-func (t *translator) schema(name, schema string) (string, error) {
-	if strings.TrimSpace(schema) != "" {
-		return schema, nil
+// typeOf returns the conversion of a type, see definitions.Chooser.
+func (t *translator) typeOf(key definitions.Key, encoding string, first func() []byte) (to *mapping.To1, replaced string, err error) {
+	switch {
+	case encoding != "cdr":
+		return nil, "", &rosbag.EncodingError{Encoding: encoding, Schema: key.Name, SchemaEncoding: key.Encoding, ROS2: true}
+	case strings.Contains(key.Name, "/srv/") || strings.Contains(key.Name, "/action/"):
+		return nil, "", fmt.Errorf("its type %s is part of a service or an action, for which ROS 1 has no messages", key.Name)
 	}
-	if t.definitions != nil {
-		if text, ok := t.definitions(name); ok {
-			return text, nil
-		}
+	return t.types.Choose(key, first)
+}
+
+// firstOf returns the first message of a channel of a file, nil if there is none that can be read.
+func firstOf(r rosbag.Source, c *rosbag.Connection) []byte {
+	cursor := r.Cursor(rosbag.Query{Keep: func(other *rosbag.Connection) bool { return other == c }})
+	defer cursor.Close()
+	m, err := cursor.Next()
+	if err != nil {
+		return nil
 	}
-	if text, ok := t.mapper.Schema(name); ok {
-		return text, nil
-	}
-	return "", fmt.Errorf("the recording has no definition of %s; name a directory that has it with --definitions", name)
+	return slices.Clone(m.Data())
 }
 
 // translatedFile presents a file as a recording of ROS 1, with the connections of the translator.
@@ -207,7 +207,7 @@ func newTranslatedFile(r raw, number int, t *translator, qos map[string]string) 
 	f := &translatedFile{raw: r, number: number, conns: map[*rosbag.Connection]*translated{}}
 	counts := rosbag.Counts(r)
 	for _, c := range r.Connections() {
-		if to := t.of(c, counts[c], qos); to != nil {
+		if to := t.of(r, c, counts[c], qos); to != nil {
 			f.conns[c] = to
 		}
 	}

@@ -256,8 +256,11 @@ func (r *Reader) readDefinitions(ctx context.Context, hashed bool, room int64) e
 		if room -= int64(len(d.text) + len(k.name)); room < 0 {
 			return fmt.Errorf("%w: definitions are longer than the file", ErrCorrupt)
 		}
-		if d.text != "" {
-			all[k], all[key{name: k.name}] = d, d
+		if d.text != "" || d.encoding == "ros2msg" { // a type without fields has an empty text
+			all[k] = d
+			if d.text != "" || all[key{name: k.name}].text == "" {
+				all[key{name: k.name}] = d
+			}
 		}
 		return nil
 	})

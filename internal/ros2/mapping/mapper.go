@@ -61,12 +61,17 @@ type To2 struct {
 // To1 converts messages of one ROS 2 type to ROS 1.
 type To1 struct {
 	Type       string // as "sensor_msgs/Imu"
+	Hash       string // "RIHS01_…" of the ROS 2 type
 	MD5Sum     string
 	Definition string // with those of all types it is made of
 	Notes      []Note
 
-	plan *cdr.Plan
+	plan      *cdr.Plan
+	fieldless bool
 }
+
+// Fieldless reports whether the ROS 2 type has no fields.
+func (c *To1) Fieldless() bool { return c.fieldless }
 
 // To2 returns how messages of a ROS 1 type are converted to ROS 2. Errors match [ErrType]
 // or are a rosmsg.DefinitionError.
@@ -124,7 +129,10 @@ func (m *Mapper) To1(type2, schema string) (*To1, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &To1{Type: name, MD5Sum: one.MD5Sum(), Definition: definition, Notes: append(d.notes, p.notes(false)...), plan: plan}, nil
+	return &To1{
+		Type: name, Hash: two.Hash(), MD5Sum: one.MD5Sum(), Definition: definition, Notes: append(d.notes, p.notes(false)...),
+		plan: plan, fieldless: len(two.Fields) == 0,
+	}, nil
 }
 
 // compile makes the plan of two types.

@@ -33,6 +33,9 @@ const (
 
 var distros = []Distro{Foxy, Galactic, Humble, Iron, Jazzy, Kilted, Rolling}
 
+// Distros returns the distributions in the order of their release.
+func Distros() []Distro { return slices.Clone(distros) }
+
 // ParseDistro returns the distribution of a name such as "jazzy".
 func ParseDistro(name string) (Distro, error) {
 	if d := Distro(name); slices.Contains(distros, d) {

@@ -20,6 +20,9 @@ func (p *Plan) addOpenDamage(b *Bag) {
 		}
 		p.Damage = append(p.Damage, &control.DamageError{Bag: b.Name, Err: err})
 	}
+	for _, note := range b.Source.Info().Notes {
+		p.Log.Info("what is worth knowing of a bag", zap.String("bag", b.Name), zap.Error(note))
+	}
 }
 
 // Damage makes a DamageError of a read error, with the number of lost messages from the

@@ -32,6 +32,14 @@ func Source(ctx context.Context, s rosbag.Source, o Options) (*Report, error) {
 	for _, err := range info.Damage {
 		c.unread(err)
 	}
+	for _, note := range info.Notes {
+		about, what := "", note.Error()
+		var topic *rosbag.TopicError
+		if errors.As(note, &topic) {
+			about, what = topic.Conn.Topic, topic.Err.Error()
+		}
+		c.warn(about, "%s", what)
+	}
 	deep := newDeep(c)
 	defer deep.stop()
 	for m, err := range rosbag.Messages(s, rosbag.Query{Workers: c.o.Workers, Cancel: ctx.Done()}) {

@@ -38,6 +38,11 @@ func (j *Job) Open(path string) (*bags.Recording, error) {
 			return nil, errors.Join(err, b.Close())
 		}
 	}
+	for _, note := range b.Source.Info().Notes {
+		if rosbag.Concerns(note, j.Wanted) {
+			j.Say("%s: %s", wording.Shown(path), wording.Shown(note.Error()))
+		}
+	}
 	return b, nil
 }
 

@@ -1,16 +1,16 @@
-package ros2_test
+package definitions_test
 
 import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/gorosbag/gorosbag/internal/ros2"
+	"github.com/gorosbag/gorosbag/internal/ros2/definitions"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 )
 
 func TestDefinitions(t *testing.T) {
 	t.Parallel()
-	find, err := ros2.Definitions(fstest.MapFS{
+	find, err := definitions.InDirectory(fstest.MapFS{
 		"src/my_msgs/msg/Outer.msg":         {Data: []byte("# a comment\nstd_msgs/Header header\nInner[] all\nother_msgs/msg/Leaf[<=3] leaves\nint32 X=3\n")},
 		"src/my_msgs/msg/Inner.msg":         {Data: []byte("Outer2 o\nbuiltin_interfaces/Time at")},
 		"src/my_msgs/msg/Outer2.msg":        {Data: []byte("string s")},

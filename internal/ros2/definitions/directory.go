@@ -1,4 +1,4 @@
-package ros2
+package definitions
 
 import (
 	"errors"
@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Limits of Definitions: what is larger is no directory of message files.
+// Limits of InDirectory: what is larger is no directory of message files.
 const (
 	maxDefinitionFiles = 100_000
 	maxDefinitionBytes = 1 << 20
 )
 
-// Definitions returns the definitions of the .msg files in a directory and below, such as the src or the share
+// InDirectory returns the definitions of the .msg files in a directory and below, such as the src or the share
 // directory of a workspace: PACKAGE/msg/NAME.msg. Of two files for the same name, the first counts.
-func Definitions(dir fs.FS) (func(type2 string) (schema string, ok bool), error) {
+func InDirectory(dir fs.FS) (func(type2 string) (schema string, ok bool), error) {
 	files := map[string]string{} // by "pkg/Name"
 	seen := 0
 	err := fs.WalkDir(dir, ".", func(p string, e fs.DirEntry, err error) error {
