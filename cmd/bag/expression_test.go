@@ -130,3 +130,12 @@ func TestExpressionWithoutValue(t *testing.T) {
 		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 }
+
+// TestOptionalField: a field with ?. before it may be missing everywhere, which is nothing to tell.
+func TestOptionalField(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "o.bag")
+	if code, _, stderr := gobag("filter", "-q", goodBag, out, "m?.nofield == nil"); code != 0 || stderr != "" {
+		t.Errorf("code %d, %s", code, stderr)
+	}
+}

@@ -190,7 +190,7 @@ func TestRefused(t *testing.T) {
 		"pipe and relative":  {[]string{"filter", "--start", "+1s", "-", "DIR/o.bag"}, "not known beforehand: give an absolute time"},
 		"expression":         {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "topic =="}, "expression, column 8: incomplete"},
 		"expressions":        {[]string{"filter", "--expr", "true", "DIR/in.bag", "DIR/o.bag", "true"}, "given twice"},
-		"Python":             {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "topic.startswith('/a') and True"}, `this is not Python: write topic startsWith "x" for topic.startswith("x")`},
+		"Python":             {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "topic.startswith('/a') and True"}, `this is not Python: write x startsWith "a" for x.startswith(…)`},
 		"Python True":        {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "topic == '/a' and True"}, "unknown name True; this is not Python: write true, false and nil"},
 		"Python if":          {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "m.data == '' if topic == '/a' else False"}, `unexpected "if"; this is not Python: write a ? b : c for b if a else c`},
 		"Python not":         {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "not topic == '/a'"}, "write not (a == b) for not a == b"},

@@ -181,7 +181,7 @@ func TestMeteredIsEqual(t *testing.T) {
 		`sum(map(many, .level)) == 150`, `sum(many, .level) == 150`, `sum(1..10) == 55`, `find(many, .level == 2).name == "cde"`, `findIndex(numbers, # == 14) == 2`, `findLast(numbers, # < 5) != nil`,
 		`findLastIndex(numbers, # == 14) == 2`, `len(groupBy(many, .level)) == 4`, `sortBy(many, .level, "desc")[0].level == 3`, `reduce(numbers, #acc + #, 0) == 499500`, `reduce(1..4, #acc * #) == 24`,
 		`date("2026-11-21") < date("2026-11-22")`, `date("2026-11-22") - date("2026-11-21") == duration("24h")`, `date("2026-11-21") + duration("24h") == date("2026-11-22")`, `now().Year() > 2000`,
-		`type(s) == "string"`, `abs(-i) == 5`, `ceil(f) + floor(f) + round(f) == 8`, `first(numbers) == 0`, `last(strs) == "abcdefghi"`, `get(deep, "a").b == 1`, `len(take(numbers, 3)) == 3`,
+		`type(s) == "string"`, `abs(-i) == 5`, `ceil(f) + floor(f) + round(f + 0.1) == 8`, `first(numbers) == 0`, `last(strs) == "abcdefghi"`, `get(deep, "a").b == 1`, `len(take(numbers, 3)) == 3`,
 		`bitand(i, 4) == 4`, `deep?.x?.y == nil`, `(deep.x ?? 3) == 3`, `i > 3 ? s != "" : false`, `strs | map(len(#)) | all(# == 9)`, `{"a": i}.a == 5`, `[s, s] == [s, s]`,
 	} {
 		code, err := expr.Compile(text, expr.Env(values{}), expr.AsBool())

@@ -37,7 +37,11 @@ func (e *ExpressionError) Unwrap() error { return e.Err }
 func explain(err error) error {
 	var f *file.Error
 	if errors.As(err, &f) {
-		return &ExpressionError{Line: f.Line, Column: f.Column + 1, Reason: reworded(f.Message), Snippet: f.Snippet, Err: f.Prev}
+		reason := reworded(f.Message)
+		if strings.HasPrefix(f.Message, "invalid number of arguments (expected 1, got ") && strings.Contains(f.Snippet, "round(") {
+			reason += ": write round(x * 100) / 100 for round(x, 2)"
+		}
+		return &ExpressionError{Line: f.Line, Column: f.Column + 1, Reason: reason, Snippet: f.Snippet, Err: f.Prev}
 	}
 	return &ExpressionError{Reason: err.Error(), Err: err}
 }

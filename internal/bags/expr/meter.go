@@ -68,6 +68,9 @@ func (m *machine) compile(text string, options ...expr.Option) error {
 	if err != nil {
 		return explain(err)
 	}
+	if err := checkPython(tree.Node); err != nil {
+		return explain(err)
+	}
 	ast.Walk(&tree.Node, (*ranges)(m))
 	ast.Walk(&tree.Node, (*meter)(m))
 	if _, err = checker.Check(tree, config); err == nil {
@@ -192,9 +195,14 @@ func (v *meter) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.BuiltinNode:
 		f := builtin.Builtins[builtin.Index[n.Name]]
-		switch price := prices[n.Name]; {
+		switch price, do := prices[n.Name], pythonic[n.Name]; {
 		case f.Predicate:
 			v.loop(n)
+		case do != nil:
+			if price == nil {
+				price = func(*budget, []any) {}
+			}
+			v.call(node, call{price, do}, n.Arguments...)
 		case price != nil:
 			v.call(node, call{price, implementation(f)}, n.Arguments...)
 		}

@@ -38,9 +38,6 @@ var pythonHints = []struct {
 	found *regexp.Regexp
 	write string
 }{
-	{regexp.MustCompile(`\bm\._type\b`), "type for m._type"},
-	{regexp.MustCompile(`\.startswith\(`), `topic startsWith "x" for topic.startswith("x")`},
-	{regexp.MustCompile(`\.endswith\(`), `topic endsWith "x" for topic.endswith("x")`},
 	{regexp.MustCompile(`\bin \(`), "a list in [...] for a tuple in (...)"},
 	{regexp.MustCompile(`\bis (not )?`), "== and != for is and is not"},
 	{regexp.MustCompile(`\blambda\b|\bfor \w+ in\b`), "any(m.list, # > 1) or filter(...) for lambdas and comprehensions"},
@@ -49,6 +46,43 @@ var pythonHints = []struct {
 	{regexp.MustCompile(`\bstr\(`), "string(x) for str(x)"},
 	{regexp.MustCompile(`\bre\.\w+\(`), `topic matches "^/cam" for re.match`},
 	{regexp.MustCompile(`\bt\.`), "t, which is in seconds, for the members of t"},
+	{regexp.MustCompile(`(^|[^&])&($|[^&])`), "a and b for conditions, bitand(a, b) for the bits of numbers"},
+	{regexp.MustCompile(`(^|[^|])\|($|[^|])`), "a or b for conditions, bitor(a, b) for the bits of numbers"},
+	{regexp.MustCompile(`~`), "not a for conditions, bitnot(a) for the bits of a number"},
+}
+
+// methods are what to write for the methods of Python's texts and lists. The language has no methods.
+var methods = map[string]string{
+	"startswith": `x startsWith "a"`, "endswith": `x endsWith "a"`, "find": `x contains "a", or indexOf(x, "a") for the place`, "index": `indexOf(x, "a")`,
+	"lower": "lower(x)", "upper": "upper(x)", "strip": "trim(x)", "split": `split(x, ",")`, "replace": `replace(x, "a", "b")`, "join": `join(list, ",")`,
+	"count": "count(x, # == a)", "keys": "keys(x)", "values": "values(x)",
+}
+
+// headers are what to write for what the messages of rospy have beside their fields.
+var headers = map[string]string{"_type": "type", "_md5sum": "md5sum", "_connection_header": "topic, type, md5sum or callerid"}
+
+var (
+	methodRE = regexp.MustCompile(`\.(\w+)\(`)
+	headerRE = regexp.MustCompile(`\b(?:m|msg)\.(_\w+)`)
+)
+
+// notPython returns an error for Python that the language would take for something else, or report only when it comes to
+// it. code is the expression without its texts.
+func notPython(code string) error {
+	hint := ""
+	switch method, header := methodRE.FindStringSubmatch(code), headerRE.FindStringSubmatch(code); {
+	case strings.Contains(code, "//"): // it begins a comment
+		hint = "write floor(a / b) for a // b"
+	case header != nil && headers[header[1]] != "":
+		hint = fmt.Sprintf("write %s for m.%s", headers[header[1]], header[1])
+	case method != nil && methods[method[1]] != "":
+		hint = fmt.Sprintf("write %s for x.%s(…)", methods[method[1]], method[1])
+	case method != nil:
+		hint = fmt.Sprintf("there are no methods such as .%s(…); a function stands before what it is applied to, as in len(x)", method[1])
+	default:
+		return nil
+	}
+	return errors.New("expression: this is not Python: " + hint)
 }
 
 var pythonConstRE = regexp.MustCompile(`unknown name (True|False|None)\b`)
@@ -65,6 +99,9 @@ func compileExpression(text string) (*expr.Program, error) {
 		at = span[1]
 	}
 	b.WriteString(translateTimes(text[at:]))
+	if err := notPython(literalRE.ReplaceAllString(b.String(), `""`)); err != nil {
+		return nil, err
+	}
 	p, err := expr.Compile(b.String())
 	if err == nil {
 		return p, nil
@@ -156,8 +193,10 @@ func (x *Expression) Finish(input string) (Findings, error) {
 		found.Lines = append(found.Lines, fmt.Sprintf("%s: %s", wording.Shown(input), replaced))
 	}
 	for _, lack := range x.program.Missing() {
-		found.Lines = append(found.Lines, "expression: "+lack.String())
-		found.Misspelt = found.Misspelt || !lack.Optional
+		if !lack.Optional {
+			found.Lines = append(found.Lines, "expression: "+lack.String())
+			found.Misspelt = true
+		}
 	}
 	return found, nil
 }
