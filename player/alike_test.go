@@ -41,7 +41,7 @@ var selecting = map[string]func(*Options){
 var others = []string{
 	"Node", "Bags", "Deny", "Rate", "Immediate", "Paused", "Loop", "LoopShift", "KeepAlive", "NewNode", "SkipEmpty", "PauseTopics", "RateControl",
 	"Queue", "Overflow", "Delay", "LinkTimeout", "WaitForSubscribers", "WaitFor", "WaitTimeout", "Stamps", "Clock", "Hz", "ClockTopics",
-	"ClockPerMessage", "Log", "Viewing", "OnStart", "OnStatus", "resolve",
+	"ClockPerMessage", "ToWanted", "Definitions", "Log", "Viewing", "OnStart", "OnStatus", "resolve",
 }
 
 // Each option is in one of the two lists, so that a new one is tried here, too.

@@ -16,6 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/player/internal/wanted"
 	"github.com/gorosbag/gorosbag/player/internal/watchers"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -70,6 +71,7 @@ func newConductor(o *Options, p *plan.Plan, d *source.DamageLog, t follow.TimeBa
 	}
 	published := output.Options{
 		Plan: p, Head: c.transport.Head(), ClockPerMessage: o.ClockPerMessage, Stamps: t.Stamps, MaxLate: late, Log: o.Log,
+		Wanted: wanted.New(wanted.Options{Convert: o.ToWanted, Known: o.Definitions, Log: o.Log}, p),
 	}
 	if o.Viewing != nil {
 		published.Viewers = o.Viewing

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/ros/mismatch"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/follow"
 	"github.com/gorosbag/gorosbag/player/internal/output"
@@ -72,6 +73,13 @@ type Options struct {
 	WaitTimeout        time.Duration // how long to wait for subscribers before Run returns a *WaitError; zero means forever
 
 	Stamps Stamps // stamps that messages are published with; LoopShift works with StampsRecorded only
+
+	// ToWanted converts messages for subscribers that want another version of their type, if that needs no decision. Others
+	// get what was recorded. Without it such subscribers are refused, as by every publisher.
+	ToWanted bool
+	// Definitions knows what subscribers want that send no definition, only its md5sum; nil knows nothing. It is used by one
+	// goroutine at a time.
+	Definitions mismatch.Known
 
 	Clock bool    // publish the bag time on topic clock
 	Hz    float64 // minimum frequency in wall time, 0.001 to 1e6; zero means 100

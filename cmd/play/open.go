@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/bags/definitions"
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
 	"github.com/gorosbag/gorosbag/internal/face/term/termtext"
 	"github.com/gorosbag/gorosbag/internal/program"
@@ -59,6 +60,21 @@ func open(ctx context.Context, out io.Writer, log *zap.Logger, args []string, o 
 		bags = append(bags, b)
 	}
 	return bags, nil
+}
+
+// known returns the definitions of --definitions, if it is needed or usable, and of ROS.
+func (c *selectionSettings) known(needed bool) (definitions.List, error) {
+	if c.definitions == "" {
+		return definitions.List{definitions.Noetic()}, nil
+	}
+	folder, err := definitions.OpenFolder(c.definitions, definitions.Noetic())
+	switch {
+	case err == nil:
+		return definitions.List{folder, definitions.Noetic()}, nil
+	case needed:
+		return nil, fmt.Errorf("--definitions %s: %w", c.definitions, err)
+	}
+	return definitions.List{definitions.Noetic()}, nil // it may be one for recordings of ROS 2
 }
 
 // waitFor calls find and returns its results. It logs when find takes long, and returns without

@@ -74,6 +74,10 @@ func (s *settings) options(bags []*player.Bag, log *zap.Logger) (player.Options,
 			program.WarnGlobLike(log, "-e", list)
 		}
 	}
+	var err error
+	if o.Definitions, err = s.selection.known(o.ToWanted); err != nil {
+		return o, err
+	}
 	return o, s.selection.setWindow(&o)
 }
 

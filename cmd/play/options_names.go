@@ -26,6 +26,10 @@ func (n *nameSettings) group(o *player.Options) config.Group {
 			names of the node. May be given several times.`},
 		{Name: "prefix", Short: "p", Arg: "PREFIX", Stock: true, Value: config.Text(&o.Prefix), Help: `
 			Put PREFIX in front of each topic name as it is, before names are resolved.`},
+		{Name: "to-wanted", Value: config.Switch(&o.ToWanted), Help: `
+			Convert messages while playing for subscribers that want another version of their type: fields are matched by name, as in gobag fix. Nothing
+			is converted that would lose a value or needs a decision. Python nodes say what they want; for C++ nodes see --definitions. All others get
+			what was recorded.`},
 		{Name: "respect-publishers", Value: config.Switch(&n.respectPublishers), Help: `
 			Start a node for each recorded publisher, with its name, and publish from it. If a name is in use, _play is appended.`},
 	}}

@@ -53,7 +53,8 @@ func (c *selectionSettings) group(o *player.Options) config.Group {
 			With --order=header: how far a stamp may be from the time at which the message was received (default ${default} s). This much of the bags
 			is read before the first message, and twice as much after a seek, which takes a while with bzip2, and is held in memory, up to 128 MiB.`},
 		{Name: "definitions", Arg: "DIR", Value: config.Text(&c.definitions), Help: `
-			A directory with .msg files, such as a workspace: for types that recordings of ROS 2 have no definitions of. The types of ROS need none.`},
+			A directory with .msg files, such as a workspace: for types that recordings of ROS 2 have no definitions of, and for what subscribers want
+			that send no definition (see --to-wanted). The types of ROS need none.`},
 		{Name: "max-chunk", Arg: "SIZE", Default: "512M", Value: config.To(&c.maxChunk, units.Text[units.ChunkLimit]), Help: `
 			Unpack compressed chunks of at most this size, such as 1G (default ${default}, at most 2047M). Larger ones are left out, and counted as
 			lost: a hostile bag of a few kB could fill the memory.`},

@@ -11,7 +11,8 @@ type Summary struct {
 	Elapsed        time.Duration // wall time from the first to the last message, pauses excluded
 	Timing         Timing
 	Starved        uint64         // times that play had to wait for the disk or for decompression
-	Dropped        uint64         // messages that a subscriber did not get because its queue was full
+	Dropped        uint64         // messages that a subscriber did not get because its queue was full, or because of Unconverted
+	Unconverted    uint64         // messages that could not be made what subscribers want, with Options.ToWanted, for each version
 	Unstamped      uint64         // messages that kept their stamps, in spite of Options.Stamps: they do not fit their definition
 	Unplayable     []Unplayable   // connections that could not be published
 	Damage         []*DamageError // the rest of the bags was played
@@ -38,7 +39,7 @@ type TopicSummary struct {
 	Messages    uint64
 	Bytes       uint64
 	Subscribers int    // at the end of play
-	Dropped     uint64 // by full queues, over all subscribers
+	Dropped     uint64 // by full queues, over all subscribers, and those that could not be converted
 	Unstamped   uint64
 }
 

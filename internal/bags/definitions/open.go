@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,6 +42,19 @@ func Open(ctx context.Context, places []string, o bags.Options, live func(topic 
 	return all, nil
 }
 
+// OpenFolder is OfFolder for a folder on the disk.
+func OpenFolder(name string, rest ...Set) (Set, error) {
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return nil, wording.Explain(err)
+	}
+	s, err := OfFolder(os.DirFS(path), filepath.ToSlash(path), rest...)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		err = wording.Explain(err)
+	}
+	return s, err
+}
+
 func open(ctx context.Context, place string, o bags.Options, live func(topic string) (Set, error)) (Set, error) {
 	if topic, ok := strings.CutPrefix(place, LivePrefix); ok {
 		if live == nil {
@@ -54,11 +68,7 @@ func open(ctx context.Context, place string, o bags.Options, live func(topic str
 	st, err := os.Stat(place)
 	switch {
 	case err == nil && st.IsDir() && !bags.IsROS2Directory(ctx, place):
-		path, err := filepath.Abs(place)
-		if err != nil {
-			return nil, wording.Explain(err)
-		}
-		return OfFolder(os.DirFS(path), filepath.ToSlash(path))
+		return OpenFolder(place)
 	case err == nil && strings.HasSuffix(place, ".msg"):
 		return nil, errors.New("is one file, which does not say the package; name its folder, PACKAGE/msg, or one above")
 	}

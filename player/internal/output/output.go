@@ -17,6 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/player/internal/wanted"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -31,6 +32,7 @@ type Options struct {
 	// it were published in time.
 	MaxLate time.Duration
 	Viewers Viewers // nil for none
+	Wanted  *wanted.Desk
 	Log     *zap.Logger
 }
 
@@ -60,11 +62,12 @@ type Output struct {
 	clock    *clockPublisher // nil without AdvertiseClock
 	clockAll bool            // Options.ClockPerMessage
 	viewers  Viewers         // nil for none
+	wanted   *wanted.Desk
 }
 
 // New returns an output that has advertised nothing yet.
 func New(o Options) *Output {
-	out := &Output{plan: o.Plan, head: o.Head, clockAll: o.ClockPerMessage, viewers: o.Viewers}
+	out := &Output{plan: o.Plan, head: o.Head, clockAll: o.ClockPerMessage, viewers: o.Viewers, wanted: o.Wanted}
 	if o.Stamps != nil {
 		out.stamper = &stamper{clock: o.Stamps, head: o.Head, maxLate: o.MaxLate, log: o.Log}
 	}

@@ -60,7 +60,7 @@ func (o *Output) Advertise(g stage.Graph, how tcpros.AdvertiseOptions) {
 		}
 		offer := how
 		offer.Topic, offer.Type, offer.MD5Sum = t.UnresolvedName, t.Type, t.MD5Sum
-		offer.MessageDefinition, offer.Latching = t.Definition, t.Latching
+		offer.MessageDefinition, offer.Latching, offer.Unfit = t.Definition, t.Latching, o.wanted.Unfit(t)
 		pub, err := g.Advertise(offer, keys[t])
 		if err != nil {
 			refused[t] = err.Error()
@@ -130,8 +130,13 @@ func (o *Output) Counts() (all []control.TopicStats) {
 // AddSubscribers adds the subscribers to what Counts has returned. It needs no lock.
 func (o *Output) AddSubscribers(all []control.TopicStats) {
 	for i, t := range o.advertised() {
-		all[i].Subscribers, all[i].Dropped = t.publication.Stats(), t.publication.Dropped()
+		all[i].Subscribers, all[i].Dropped = t.publication.Stats(), o.dropped(t)
 	}
+}
+
+// dropped returns how many messages subscribers of a topic did not get: from full queues, or because they could not be converted.
+func (o *Output) dropped(t *Topic) uint64 {
+	return t.publication.Dropped() + o.wanted.Unconverted(t.Topic)
 }
 
 // Summarize adds the counts of all topics to s. Play must have ended.
@@ -139,8 +144,9 @@ func (o *Output) Summarize(s *control.Summary) {
 	for _, t := range o.advertised() {
 		s.Messages += t.messages
 		s.Bytes += t.bytes
-		dropped := t.publication.Dropped()
+		dropped := o.dropped(t)
 		s.Dropped += dropped
+		s.Unconverted += o.wanted.Unconverted(t.Topic)
 		s.Unstamped += t.unstamped
 		s.Topics = append(s.Topics, control.TopicSummary{
 			Name: t.Name, Type: t.Type, Messages: t.messages, Bytes: t.bytes,

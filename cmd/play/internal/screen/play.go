@@ -143,8 +143,11 @@ func damageLosses(all []*control.DamageError) (parts []string) {
 // line.
 func Losses(s *control.Summary) string {
 	var parts []string
-	if s.Dropped > 0 {
-		parts = append(parts, fmt.Sprintf("%d by full queues of slow subscribers (see --queue)", s.Dropped))
+	if n := s.Dropped - s.Unconverted; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d by full queues of slow subscribers (see --queue)", n))
+	}
+	if s.Unconverted > 0 {
+		parts = append(parts, fmt.Sprintf("%d that could not be converted to what subscribers want", s.Unconverted))
 	}
 	for i := range s.Unplayable {
 		u := &s.Unplayable[i]
