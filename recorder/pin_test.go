@@ -3,6 +3,7 @@ package recorder
 import (
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -56,8 +57,9 @@ func TestPinDoesNotWaitForADeletion(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Split: true, Retain: Retention{KeepFree: 1}})
 	asked, hangs, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	once := sync.OnceFunc(func() { close(asked) })
 	p.Bags.Retain.Free = func() (int64, error) {
-		close(asked)
+		once()
 		<-hangs
 		return 1, nil
 	}

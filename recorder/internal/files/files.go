@@ -192,7 +192,11 @@ func (f *Files) closeAll() {
 			f.Log.Info("Closing", zap.String("file", b.Target()))
 			f.Handover.Finished(b.Target(), b.Bytes())
 		}
-		if !b.Last && !b.Snapshot && b.retained != nil { // as in stock, the last file counts as the open one
+		switch {
+		case b.Snapshot || b.retained == nil:
+		case b.Last:
+			f.Retain.AddLast(b.retained, b.Bytes(), b.Fault != nil, b.ended)
+		default:
 			f.Retain.Add(b.retained, b.Bytes(), b.Fault != nil, b.ended)
 		}
 		if !b.Snapshot {

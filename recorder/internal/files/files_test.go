@@ -192,7 +192,7 @@ func TestClosing(t *testing.T) {
 	}
 }
 
-// TestLastBag: the last bag is closed with the recording, and no limit of the retention concerns it.
+// TestLastBag: the last bag is closed with the recording. It counts for the limits of the retention, and stays.
 func TestLastBag(t *testing.T) {
 	t.Parallel()
 	f, _ := bags(t, files.Config{})
@@ -205,12 +205,12 @@ func TestLastBag(t *testing.T) {
 	if err := f.Close(last); err != nil {
 		t.Fatal(err)
 	}
-	for b, want := range map[*files.Bag]bool{first: false, second: true, last: true} {
+	for b, want := range map[*files.Bag]bool{first: false, second: false, last: true} {
 		if testlink.Exists(b.Target()) != want {
 			t.Errorf("%s exists: %v", b.Target(), !want)
 		}
 	}
-	if a := f.Finished.Account(); a.File != last.Target() || len(a.Files) != 3 || !a.Files[0].Deleted || a.Files[1].Deleted {
+	if a := f.Finished.Account(); a.File != last.Target() || len(a.Files) != 3 || !a.Files[0].Deleted || !a.Files[1].Deleted || a.Files[2].Deleted {
 		t.Errorf("%+v", a)
 	}
 }

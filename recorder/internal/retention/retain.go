@@ -65,6 +65,7 @@ type Retained struct {
 	closed  time.Time // zero while the file is written
 	pinned  bool      // the file is never deleted
 	busy    bool      // a repair works on the file
+	last    bool      // the last file of the recording: it counts, and is never deleted
 	deleted bool
 }
 
@@ -151,6 +152,14 @@ func (r *Retainer) Add(f *Retained, bytes int64, protect bool, now time.Time) {
 	}
 }
 
+// AddLast is Add for the last file of the recording, which counts for the limits, and stays if it exceeds one alone.
+func (r *Retainer) AddLast(f *Retained, bytes int64, protect bool, now time.Time) {
+	r.mu.Lock()
+	f.last = true
+	r.mu.Unlock()
+	r.Add(f, bytes, protect, now)
+}
+
 // Pin protects the files that were still written at since or later, and returns their names, the oldest
 // first.
 func (r *Retainer) Pin(since time.Time) []string {
@@ -204,9 +213,9 @@ func (r *Retainer) diskCrowded() bool {
 func (r *Retainer) takeOldest(now time.Time, crowded bool) *Retained {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.files, r.deletable)
+	i := slices.IndexFunc(r.files, func(f *Retained) bool { return !f.last && r.deletable(f) })
 	if i < 0 && crowded { // the present recording is worth more than an old file that waits for its upload
-		i = slices.IndexFunc(r.files, (*Retained).closedUnpinned)
+		i = slices.IndexFunc(r.files, func(f *Retained) bool { return !f.last && f.closedUnpinned() })
 	}
 	if i < 0 {
 		return nil

@@ -183,3 +183,45 @@ func TestRetention(t *testing.T) {
 		})
 	}
 }
+
+// TestLastFile: the last file of a recording counts for the limits, so that they hold when the recording has ended, and is
+// never the one that goes.
+func TestLastFile(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		limits Limits
+		free   int64
+		want   []bool // deleted, the oldest first
+	}{
+		"files":                   {Limits{Files: 2}, 0, []bool{true, false, false}},
+		"one file":                {Limits{Files: 1}, 0, []bool{true, true, false}},
+		"bytes":                   {Limits{Bytes: 10_000}, 0, []bool{true, false, false}},
+		"fewer bytes than it has": {Limits{Bytes: 1}, 0, []bool{true, true, false}},
+		"age":                     {Limits{Age: 90 * time.Minute}, 0, []bool{true, false, false}},
+		"a crowded disk":          {Limits{KeepFree: 1}, 0, []bool{true, true, false}},
+		"room enough":             {Limits{KeepFree: 1}, 1, []bool{false, false, false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			free := int64(1)
+			r := New(tt.limits, zap.NewNop(), func() (int64, error) { return free, nil }, keepNone)
+			now := time.Now()
+			var all []*Retained
+			for i, b := range closedBags(t, len(tt.want)) {
+				f := r.Begin(b.Place)
+				all = append(all, f)
+				if i < len(tt.want)-1 {
+					f.bytes, f.closed = 5_000, now.Add(time.Duration(i-2)*time.Hour) // without Add: only the last file enforces the limits
+					continue
+				}
+				free = tt.free
+				r.AddLast(f, 5_000, false, now)
+			}
+			for i, f := range all {
+				if got := wasDeleted(r, f); got != tt.want[i] {
+					t.Errorf("file %d of %d: deleted: %v", i, len(all), got)
+				}
+			}
+		})
+	}
+}
