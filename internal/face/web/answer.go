@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/face/command"
@@ -62,25 +62,39 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	w.Write(append(b, '\n')) //nolint:errcheck,gosec // whoever has gone does not need it
 }
 
-// badBody gives a kind to an error of reading a body.
+// badBody is the error for a body that could not be read to its end.
 func badBody(err error) error {
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return err
 	}
-	return command.Refused(command.Invalid, "the body is not what was expected: "+err.Error())
+	return command.Refused(command.Invalid, "the body did not arrive whole")
+}
+
+// kinds are the types of parameters, in words.
+var kinds = map[command.Type]string{
+	command.Bool: "true or false", command.Number: "a number", command.Count: "a whole number", command.Text: "a text", command.Time: "a time",
+}
+
+// wanted says what the body of a command is.
+func wanted(params []command.Param) string {
+	if len(params) == 0 {
+		return "want no body"
+	}
+	fields := make([]string, len(params))
+	for i, p := range params {
+		fields[i] = p.Name + " (" + kinds[p.Kind] + ")"
+	}
+	return "want a JSON object with " + strings.Join(fields, ", ")
 }
 
 // decode reads the parameters of a command from a JSON object. An empty body has no parameters.
 func decode(params []command.Param, body []byte) (command.Params, error) {
-	d := json.NewDecoder(bytes.NewReader(body))
 	var fields map[string]json.RawMessage
-	if err := d.Decode(&fields); errors.Is(err, io.EOF) {
+	switch err := json.Unmarshal(body, &fields); {
+	case len(bytes.TrimSpace(body)) == 0:
 		return nil, nil // no parameters
-	} else if err != nil {
-		return nil, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is more data after the object")
+	case err != nil:
+		return nil, command.Refused(command.Invalid, "the body is not a JSON object: "+wanted(params))
 	}
 	given := command.Params{}
 	for _, p := range params {
@@ -91,12 +105,12 @@ func decode(params []command.Param, body []byte) (command.Params, error) {
 		}
 		v, err := decodeParam(p.Kind, raw)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Name, err)
+			return nil, command.Refused(command.Invalid, p.Name+" must be "+kinds[p.Kind])
 		}
 		given[p.Name] = v
 	}
 	for name := range fields {
-		return nil, fmt.Errorf("unknown field %q", name)
+		return nil, command.Refused(command.Invalid, fmt.Sprintf("unknown field %q: %s", name, wanted(params)))
 	}
 	return given, nil
 }

@@ -100,7 +100,7 @@ func (s *Server) perform(ctx context.Context, w http.ResponseWriter, r *http.Req
 	s.conns.hold(r, authorized)
 	given, err := decode(c.Params, body)
 	if err != nil {
-		return command.Result{}, badBody(err)
+		return command.Result{}, err
 	}
 	return c.Run(ctx, given)
 }

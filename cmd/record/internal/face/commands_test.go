@@ -133,7 +133,7 @@ func TestVerbs(t *testing.T) {
 		{"pin", `{"seconds":-1}`, 400, "", "seconds must be 0 or positive"},
 		{"pin", `{"seconds":1e300}`, 400, "", "a time is out of range"},
 		{"pin", `{"minutes":1}`, 400, "", `unknown field \"minutes\"`},
-		{"mark", `{"text":1}`, 400, "", "text: "},
+		{"mark", `{"text":1}`, 400, "", "text must be a text"},
 		{"pause_recording", `{"on":true}`, 404, "", "no such endpoint"},
 	} {
 		t.Run(test.verb+" "+test.body, func(t *testing.T) {
