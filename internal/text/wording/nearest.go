@@ -49,7 +49,8 @@ func editDistance(a, b string) int {
 const mostTopics = 3
 
 // NearestTopics returns the topics that are most similar to name, the best first. A part of a topic's
-// name counts, too: /imu is near /imu/data and /robot/imu.
+// name counts, too: /imu is near /imu/data and /robot/imu. Of a topic with and without its leading slash,
+// which mean the same, one is returned.
 func NearestTopics(name string, topics []string) []string {
 	type candidate struct {
 		topic string
@@ -57,7 +58,13 @@ func NearestTopics(name string, topics []string) []string {
 	}
 	var found []candidate
 	wanted := strings.ToLower(strings.Trim(name, "/"))
+	known := map[string]bool{}
 	for _, topic := range topics {
+		if bare := strings.TrimPrefix(topic, "/"); known[bare] {
+			continue
+		} else {
+			known[bare] = true
+		}
 		if score := distance(wanted, strings.ToLower(strings.Trim(topic, "/"))); score <= (len(wanted)+2)/3 {
 			found = append(found, candidate{topic, score})
 		}

@@ -20,10 +20,10 @@ func TestNearestName(t *testing.T) {
 
 func TestNearestTopics(t *testing.T) {
 	t.Parallel()
-	topics := []string{"/imu/data", "/tf", "/tf_static", "/camera/image/compressed", "/robot/imu", "/odom", "/a/scan", "/b/scan", "/c/scan", "/d/scan"}
+	topics := []string{"/rosout", "rosout", "/rosout", "/imu/data", "/tf", "/tf_static", "/camera/image/compressed", "/robot/imu", "/odom", "/a/scan", "/b/scan", "/c/scan", "/d/scan"}
 	for name, want := range map[string][]string{
 		"/imuu": {"/imu/data", "/robot/imu"}, "/IMU/Data": {"/imu/data"}, "odomm": {"/odom"}, "/image/compressd": {"/camera/image/compressed"},
-		"/scan": {"/a/scan", "/b/scan", "/c/scan"}, "/velodyne_points": nil, "": nil,
+		"/scan": {"/a/scan", "/b/scan", "/c/scan"}, "/velodyne_points": nil, "osout": {"/rosout"}, "": nil,
 	} {
 		if d := cmp.Diff(want, wording.NearestTopics(name, topics)); d != "" {
 			t.Errorf("%s: %s", name, d)
