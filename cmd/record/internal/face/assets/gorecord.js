@@ -73,7 +73,7 @@ function figures(s) {
   const lost = s.dropped + s.missed;
   set($("lost"), lost === 0 ? "none" : count(lost));
   $("lost").classList.toggle("bad", lost > 0);
-  set($("lostsub"), lost === 0 ? "" : reasons(...s.topics) + (s.lost_last_minute === 0 ? "; none of late" : "; " + count(s.lost_last_minute) + " last minute"));
+  set($("lostsub"), lost === 0 ? "" : reasons(...s.topics) + (s.lost_last_minute === 0 ? "; none in the last minute" : "; " + count(s.lost_last_minute) + " in the last minute"));
   set($("left"), s.disk_free === null ? "–" : bytes(s.disk_free));
   const soon = s.time_left !== null && s.time_left < 600;
   $("free").classList.toggle("bad", soon);
