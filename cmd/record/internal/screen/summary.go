@@ -62,7 +62,7 @@ func unread(s *control.Summary) string {
 	return "the master's replies that could not be read in full: " + termtext.Plain(s.Unread) + "\n"
 }
 
-// totals sums up all files, snapshots among them.
+// totals sums up all files, snapshots among them. A snapshot lasts less long than the recording that it comes from.
 func totals(s *control.Summary) string {
 	what, last := "no bag", ""
 	switch {
@@ -72,18 +72,29 @@ func totals(s *control.Summary) string {
 	default:
 		what = termtext.Plain(s.File)
 	}
-	return fmt.Sprintf("%s: %s, %s, %s%s\n", what, wording.Plural(s.Messages(), "message"), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), last)
+	took := ", "
+	if n, _ := countSnapshots(s); n > 0 && n == s.Earlier.Files+len(s.Files) {
+		took = ", of a recording of "
+	}
+	took += s.Duration.Round(100 * time.Millisecond).String()
+	return fmt.Sprintf("%s: %s, %s%s%s\n", what, wording.Plural(s.Messages(), "message"), humanize.IBytes(uint64(s.Bytes)), took, last)
 }
 
-// snapshots returns the number and the size of the snapshots.
-func snapshots(s *control.Summary) string {
-	n, bytes := s.Earlier.Snapshots, s.Earlier.SnapshotBytes
+// countSnapshots returns the number and the size of the snapshots.
+func countSnapshots(s *control.Summary) (n int, bytes int64) {
+	n, bytes = s.Earlier.Snapshots, s.Earlier.SnapshotBytes
 	for _, f := range s.Files {
 		if f.Snapshot {
 			n++
 			bytes += f.Bytes
 		}
 	}
+	return n, bytes
+}
+
+// snapshots tells the number and the size of the snapshots.
+func snapshots(s *control.Summary) string {
+	n, bytes := countSnapshots(s)
 	if n == 0 {
 		return ""
 	}

@@ -20,7 +20,10 @@ func TestRecordSummaryOfSnapshots(t *testing.T) {
 		"alone": {control.Summary{
 			File: "b.bag", Bytes: 3 << 20, Duration: time.Second,
 			Files: []control.FileSummary{{File: "a.bag", Bytes: 1 << 20, Snapshot: true}, {File: "b.bag", Bytes: 2 << 20, Snapshot: true}},
-		}, "all files: 0 messages, 3.0 MiB, 1s; the last is b.bag\nsnapshots: 2, 3.0 MiB\n", " files, "},
+		}, "all files: 0 messages, 3.0 MiB, of a recording of 1s; the last is b.bag\nsnapshots: 2, 3.0 MiB\n", " files, "},
+		"one": {control.Summary{
+			File: "a.bag", Bytes: 1 << 20, Duration: 24700 * time.Millisecond, Files: []control.FileSummary{{File: "a.bag", Bytes: 1 << 20, Snapshot: true}},
+		}, "a.bag: 0 messages, 1.0 MiB, of a recording of 24.7s\nsnapshots: 1, 1.0 MiB\n", ", 24.7s"},
 		"beside": {control.Summary{
 			File: "b.bag", Bytes: 6 << 20, Duration: time.Second,
 			Files: []control.FileSummary{{File: "a.bag"}, {File: "s.bag", Bytes: 5 << 20, Snapshot: true}, {File: "b.bag"}},
