@@ -88,6 +88,7 @@ func (f *splitFlags) Run(ctx context.Context, out job.Output) error {
 	if f.Topic {
 		wo.Workers = 0 // one for each topic would be too many
 	}
+	j.RemoveLeftovers(filepath.Dir(prefix))
 	files := &job.SplitFiles{Prefix: prefix, Input: f.In, Options: wo, Force: f.Force}
 	defer files.Abort()
 	split := rewrite.NewSplit(cut, files.Open)

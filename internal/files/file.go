@@ -10,7 +10,6 @@
 package files
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,19 +49,22 @@ func Create(path string, force bool) (*File, error) {
 	case !st.Mode().IsRegular() && st.Mode()&fs.ModeSymlink == 0:
 		return nil, errors.New("is not a regular file; write to - for standard output")
 	}
-	dir, name := filepath.Split(path)
-	if name == "" {
+	if _, name := filepath.Split(path); name == "" {
 		return nil, errors.New("is not a file name")
 	}
-	temp := filepath.Join(dir, fmt.Sprintf(".%s.%s.tmp", name, rand.Text()[:8]))
-	f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, outputMode) //nolint:gosec // the user names the file
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.New("no such directory; make it first")
+	for {
+		temp := temporary(path)
+		f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, outputMode) //nolint:gosec // the user names the file
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, errors.New("no such directory; make it first")
+		case err != nil:
+			return nil, wording.Explain(err)
+		case holds(f, temp):
+			return &File{File: f, path: path, force: force}, nil
+		}
+		_ = f.Close() // it is empty
 	}
-	if err != nil {
-		return nil, wording.Explain(err)
-	}
-	return &File{File: f, path: path, force: force}, nil
 }
 
 // Path returns the path that the file gets by Commit.
@@ -76,11 +78,14 @@ func (p *File) Commit() error {
 	}
 	p.closed = true
 	err := p.Sync()
-	if e := p.Close(); err == nil {
-		err = e
+	if !renamesOpen {
+		err = errors.Join(err, p.Close())
 	}
 	if err == nil {
-		err = p.publish()
+		err = p.publish() // while it is locked: otherwise another process could take it for a leftover
+	}
+	if renamesOpen {
+		err = errors.Join(err, p.Close())
 	}
 	if err != nil {
 		err = wording.Explain(err)

@@ -33,6 +33,7 @@ type Dir struct {
 	known func(name string) bool // whether a file of the old directory may be deleted; nil: what exists is not replaced
 	files []string               // names that Create was called with
 	ended bool                   // committed or aborted
+	lock  *os.File               // the temporary directory, which is locked; nil if it could not be opened
 }
 
 // MakeDir makes a temporary directory that Commit renames to path. With a nil known it is an error if path
@@ -52,15 +53,20 @@ func MakeDir(path string, known func(name string) bool) (*Dir, error) {
 			return nil, err
 		}
 	}
-	d.temp = d.beside("tmp")
-	err := os.Mkdir(d.temp, dirMode)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.New("no such directory to make it in; make that first")
+	for {
+		d.temp = temporary(path)
+		err := os.Mkdir(d.temp, dirMode)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.New("no such directory to make it in; make that first")
+		}
+		if err != nil {
+			return nil, wording.Explain(err)
+		}
+		if d.lock, err = os.Open(d.temp); err == nil && holds(d.lock, d.temp) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return d, nil
+		}
+		_ = d.lock.Close() // another process has taken it for a leftover
 	}
-	if err != nil {
-		return nil, wording.Explain(err)
-	}
-	return d, nil
 }
 
 // beside returns a new hidden path beside that of the directory.
@@ -117,6 +123,7 @@ func (d *Dir) Commit() error {
 		return wording.Explain(err)
 	}
 	d.ended = true
+	_ = d.lock.Close() // only locked; of nil it does nothing
 	return SyncDir(filepath.Dir(d.path))
 }
 
@@ -190,5 +197,6 @@ func (d *Dir) Abort() {
 	if !d.ended {
 		d.ended = true
 		_ = os.RemoveAll(d.temp)
+		_ = d.lock.Close() // as in Commit
 	}
 }

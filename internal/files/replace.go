@@ -1,12 +1,12 @@
 package files
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/text/wording"
@@ -39,6 +39,19 @@ func NewPlaces(paths []string, dir string, force bool) *Places {
 		}
 	}
 	return a
+}
+
+// Dirs returns the directories that new versions are written to, each once.
+func (a *Places) Dirs() []string {
+	if a.dir != "" {
+		return []string{a.dir}
+	}
+	var dirs []string
+	for _, x := range a.inputs {
+		dirs = append(dirs, filepath.Dir(x.path))
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
 }
 
 // Placement is the file of a new version, with the backup of the original.
@@ -214,12 +227,17 @@ func (p *Placement) link() error {
 	if !p.replaces {
 		return os.Link(p.path, p.backup)
 	}
-	temp := p.backup + "." + rand.Text()[:8] + ".tmp"
+	temp := temporary(p.backup)
 	err := os.Link(p.path, temp)
 	if err == nil {
-		if err = os.Rename(temp, p.backup); err != nil {
-			err = errors.Join(err, os.Remove(temp))
+		err = os.Rename(temp, p.backup)
+		// Renaming does nothing if both are names of one file, as when two runs replace the same bag.
+		if e := os.Remove(temp); e != nil && !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
 		}
+	}
+	if now, gone := os.Stat(p.backup); errors.Is(err, fs.ErrNotExist) && gone == nil && os.SameFile(now, p.original) {
+		return nil // another run has taken the second name for a leftover, and has made the backup
 	}
 	return err
 }

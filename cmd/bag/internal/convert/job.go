@@ -39,7 +39,7 @@ type Job struct {
 func (r Job) Run(j *job.Job) error {
 	o := r.Storage
 	o.Announced = announced(r.In, r.Select)
-	dir, err := r.makeDirectory()
+	dir, err := r.makeDirectory(j)
 	if err != nil {
 		return j.Failed(r.Out, err)
 	}
@@ -70,7 +70,7 @@ func (r Job) Run(j *job.Job) error {
 }
 
 // makeDirectory makes the directory of the recording; nil for --dry-run.
-func (r Job) makeDirectory() (*files.Dir, error) {
+func (r Job) makeDirectory(j *job.Job) (*files.Dir, error) {
 	if r.Out == "-" {
 		return nil, errors.New("a recording of ROS 2 is a directory; name one")
 	}
@@ -86,6 +86,7 @@ func (r Job) makeDirectory() (*files.Dir, error) {
 	if r.Force {
 		replaces = ofRecording(r.Out)
 	}
+	j.RemoveLeftovers(filepath.Dir(filepath.Clean(r.Out)))
 	return files.MakeDir(r.Out, replaces)
 }
 

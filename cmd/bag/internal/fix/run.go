@@ -134,6 +134,7 @@ func (r *Job) copyChunks(j *job.Job, in *bags.Recording) error {
 	w := io.Discard
 	commit := func() error { return nil }
 	if !r.DryRun {
+		j.RemoveLeftovers(filepath.Dir(r.Out))
 		f, err := files.Create(r.Out, j.Force)
 		if err != nil {
 			return j.Failed(r.Out, err)

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/gorosbag/gorosbag/internal/files"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -169,6 +170,13 @@ func (j *Job) Done() error {
 		return ErrLossy
 	}
 	return nil
+}
+
+// RemoveLeftovers removes what runs that were killed have left in a directory, and says so.
+func (j *Job) RemoveLeftovers(dir string) {
+	for _, name := range files.RemoveLeftovers(dir) {
+		j.Say("%s: removed %s, which a run that was killed has left", wording.Shown(dir), wording.Shown(name))
+	}
 }
 
 // BesideBar returns a writer to standard error that hides the bar while a line is written. Several

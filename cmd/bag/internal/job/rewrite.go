@@ -56,6 +56,7 @@ func (j *Job) Rewrite(p Plan) (sum rewrite.Summary, err error) {
 	switch {
 	case p.DryRun:
 	case p.Out != "-":
+		j.RemoveLeftovers(filepath.Dir(p.Out))
 		f, err := files.Create(p.Out, j.Force)
 		if err != nil {
 			return sum, j.Failed(p.Out, err)

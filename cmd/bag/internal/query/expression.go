@@ -69,7 +69,7 @@ var (
 // notPython returns an error for Python that the language would take for something else, or report only when it comes to
 // it. code is the expression without its texts.
 func notPython(code string) error {
-	hint := ""
+	var hint string
 	switch method, header := methodRE.FindStringSubmatch(code), headerRE.FindStringSubmatch(code); {
 	case strings.Contains(code, "//"): // it begins a comment
 		hint = "write floor(a / b) for a // b"

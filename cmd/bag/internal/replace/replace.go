@@ -23,6 +23,9 @@ type run struct {
 // of the originals. After an error of replace the other bags are replaced all the same.
 func each(j *job.Job, paths []string, outputDir string, replace func(r *run, path string) error) error {
 	r := &run{j, files.NewPlaces(paths, outputDir, j.Force)}
+	for _, dir := range r.places.Dirs() {
+		j.RemoveLeftovers(dir)
+	}
 	var failed error
 	for _, path := range paths {
 		if err := replace(r, path); err != nil {
