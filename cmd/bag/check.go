@@ -158,7 +158,11 @@ func (f *checkFlags) print(j *job.Job, path string, r *check.Report) error {
 	}
 	if !f.Quiet {
 		for _, w := range r.Warnings {
-			line("warning: %s: %s", wording.Shown(w.Topic), wording.Shown(w.What))
+			about := wording.Shown(w.Topic) + ": "
+			if w.Topic == "" {
+				about = ""
+			}
+			line("warning: %s%s", about, wording.Shown(w.What))
 		}
 	}
 	switch {

@@ -50,6 +50,9 @@ func (l *Loader) Entries(bag *table.Table, i int, keep []bool, dst []Entry) ([]E
 		return dst, err
 	}
 	at, end := p.Data+p.Stored, bag.ExtentEnd(i)
+	if bag.MCAP != nil { // a chunk record may have bytes after its data
+		at = bag.Chunks[i].Pos + bag.Chunks[i].Bytes
+	}
 	section := io.NewSectionReader(bag.File, at, max(end-at, 0))
 	switch {
 	case l.s == nil && l.once:

@@ -135,6 +135,16 @@ func (c *Channels) AddChannel(b []byte, at int64) error {
 // Known reports whether there is a channel with that id.
 func (c *Channels) Known(id uint16) bool { return c.channels[id] != nil }
 
+// Incomplete returns a channel whose schema is not known, if there is one.
+func (c *Channels) Incomplete() (channel, schema uint16, missing bool) {
+	for id, ch := range c.channels {
+		if ch.schema != 0 && c.schemas[ch.schema] == nil {
+			return id, ch.schema, true
+		}
+	}
+	return 0, 0, false
+}
+
 // Foreign reports whether there is such a channel and its messages are not given out.
 func (c *Channels) Foreign(id uint16) bool {
 	_, err := c.Connection(id)

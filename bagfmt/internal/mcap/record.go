@@ -60,7 +60,7 @@ func (op Op) Misplaced(n, at int64) error {
 			return nil
 		}
 	case OpDataEnd:
-		if n == dataEndContent {
+		if n >= dataEndContent && n <= dataEndContent+maxLonger {
 			return nil
 		}
 	default:
@@ -86,6 +86,7 @@ const (
 	FooterBytes       = HeadBytes + footerContent
 	footerContent     = 8 + 8 + 4
 	dataEndContent    = 4
+	maxLonger         = 256 // bytes that newer writers may add to a record whose length tells it from garbage
 	TailBytes         = FooterBytes + len(wire.MCAPMagic)
 	MaxSmallBytes     = 4 << 20                                 // content of a record that is neither message, chunk nor attachment
 	MaxChunkHeadBytes = chunkHeadBytes + 4 + maxCompression + 8 // of the content of a chunk record, without its data
@@ -188,7 +189,7 @@ func ParseChunkHead(b []byte, n int64, p *wire.ChunkPlace) error {
 	switch {
 	case len(name) > maxCompression:
 		return fmt.Errorf("name of its compression has %d bytes", len(name))
-	case stored != uint64(n-head):
+	case stored > uint64(n-head): // newer writers may add bytes
 		return fmt.Errorf("%d bytes of data in a record of %d bytes", stored, n)
 	case size > math.MaxInt64:
 		return fmt.Errorf("unpacked size of %d bytes", size)
@@ -220,15 +221,17 @@ func KnownCompression(c rosbag.Compression) bool {
 }
 
 // ParseMessageIndex returns the channel and the entries of a message index record, each of
-// IndexEntryBytes: the time, see TimeOf, and the offset of the message record in the unpacked chunk.
+// IndexEntryBytes: the time, see TimeOf, and the offset of the message record in the unpacked chunk. Newer writers may
+// add bytes after the entries. But no checksum covers the length of the entries, so that these bytes may be entries:
+// the caller compares the number of messages with that in the chunk, or in another record.
 func ParseMessageIndex(b []byte) (channel uint16, entries []byte, err error) {
 	c := content{b: b}
 	channel, entries = c.u16(), c.bytes()
 	if err := c.done("message index"); err != nil {
 		return 0, nil, err
 	}
-	if len(entries)%IndexEntryBytes != 0 || len(c.b) > 0 { // no checksum covers the length
-		return 0, nil, fmt.Errorf("message index has %d bytes of entries and %d bytes after them", len(entries), len(c.b))
+	if len(entries)%IndexEntryBytes != 0 {
+		return 0, nil, fmt.Errorf("message index has %d bytes of entries", len(entries))
 	}
 	return channel, entries, nil
 }

@@ -264,6 +264,7 @@ func (x *scan) messageIndex(n, start int64) error {
 	channel, entries, err := mcap.ParseMessageIndex(b)
 	_, twice := c.index.ByID[rosbag.ConnID(channel)]
 	c.indexed = true
+	c.uncertain = c.uncertain || len(b) > mcap.IndexHeadBytes-mcap.HeadBytes+len(entries) // the bytes after the entries may be entries
 	switch {
 	case err != nil:
 	case twice && len(entries) > 0:

@@ -367,6 +367,7 @@ func (s *Scanner) startChunk(n, start int64) error {
 		s.chunkErr = s.stop(ended) // after the messages that are there
 	} else {
 		s.good = s.s.Off
+		s.skip = skipData{start + mcap.HeadBytes + n - s.s.Off, start} // what newer writers have added
 	}
 	s.chunk = mcap.Walk{Data: data}
 	return err

@@ -64,6 +64,9 @@ func (x *summary) open(s *wire.Stream) error {
 	}
 	bag.IndexPos, bag.IndexEnd, bag.DataEnd = int64(f.Summary), bag.Size, int64(f.Summary)
 	bag.MCAP.Stated = x.stated
+	if channel, schema, missing := bag.MCAP.Channels.Incomplete(); missing { // writers need not repeat schemas
+		return fmt.Errorf("%w: the summary has no schema %d of channel %d", rosbag.ErrUnindexed, schema, channel)
+	}
 	used := make(map[rosbag.ConnID]bool)
 	for _, n := range x.counts {
 		used[n.id] = true
@@ -203,8 +206,11 @@ func (x *summary) chunk(b []byte, at int64) error {
 		if next = end; i+1 < n {
 			next = places[i+1].at
 		}
-		if next < p.at+mcap.IndexHeadBytes || (next-p.at-mcap.IndexHeadBytes)%mcap.IndexEntryBytes != 0 {
+		switch {
+		case next < p.at+mcap.IndexHeadBytes:
 			return wire.Corrupt(at, rosbag.OpChunkInfo, "message index of channel %d from %d to %d", p.channel, p.at, next)
+		case (next-p.at-mcap.IndexHeadBytes)%mcap.IndexEntryBytes != 0: // newer writers may add bytes
+			return fmt.Errorf("%w: the message index of channel %d at %d has more than entries", rosbag.ErrUnindexed, p.channel, p.at)
 		}
 		if count := (next - p.at - mcap.IndexHeadBytes) / mcap.IndexEntryBytes; count > 0 {
 			x.counts = append(x.counts, idCount{rosbag.ConnID(p.channel), uint32(count)})
@@ -243,8 +249,8 @@ func (x *summary) finish() error {
 		return fmt.Errorf("%w: the summary has no statistics", rosbag.ErrUnindexed)
 	case x.stated.Messages > x.found.Messages:
 		return fmt.Errorf("%w: %d of %d messages are in no chunk with an index", rosbag.ErrUnindexed, x.stated.Messages-x.found.Messages, x.stated.Messages)
-	case x.stated.Messages < x.found.Messages:
-		return wire.Corrupt(bag.IndexPos, 0, "chunk indexes know of %d messages, the statistics of %d", x.found.Messages, x.stated.Messages)
+	case x.stated.Messages < x.found.Messages: // perhaps message indexes have more than entries; a scan counts
+		return fmt.Errorf("%w: chunk indexes know of %d messages, the statistics of %d", rosbag.ErrUnindexed, x.found.Messages, x.stated.Messages)
 	}
 	slices.SortStableFunc(x.list, func(a, b indexedChunk) int { return cmp.Compare(a.info.Pos, b.info.Pos) })
 	end := int64(len(wire.MCAPMagic))
@@ -263,8 +269,8 @@ func (x *summary) finish() error {
 			switch {
 			case ok:
 				all = append(all, rosbag.ConnCount{Conn: bag.Conns[at], Count: n.n})
-			case !bag.MCAP.Channels.Foreign(uint16(n.id)):
-				return wire.Corrupt(c.at, rosbag.OpChunkInfo, "messages of unknown channel %d", n.id)
+			case !bag.MCAP.Channels.Foreign(uint16(n.id)): // writers need not repeat channels
+				return fmt.Errorf("%w: the summary has no channel %d", rosbag.ErrUnindexed, n.id)
 			}
 		}
 		c.info.Counts = slices.Clip(all[first:])

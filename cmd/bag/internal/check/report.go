@@ -100,14 +100,14 @@ func (c *checker) damage(err error) {
 	var limit *rosbag.LimitError
 	var encoding *rosbag.EncodingError
 	switch {
+	case errors.Is(err, rosbag.ErrUnindexed) && c.report.isMCAP(): // the specification demands no index
+		c.warn("", "%s: it is read from front to back; %s", text(err), adviceIndex)
+		return
 	case errors.Is(err, rosbag.ErrUnindexed):
 		d.What, d.Advice, d.Lost = "the bag was not closed and has no index", adviceIndex, false
 		at = location{13, rosbag.OpBagHeader}
 		if errors.As(err, &bad) {
 			at.offset = Offset(bad.Offset)
-		}
-		if c.report.isMCAP() { // not all writers make indexes of all messages
-			d.What, at.offset = text(err), 8
 		}
 	case errors.As(err, &bad):
 		at = location{Offset(bad.Offset), bad.Op}
