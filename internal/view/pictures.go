@@ -112,7 +112,7 @@ const judged = 8
 // exactly is how exactly it is told since when a picture is frozen.
 const exactly = 100 * time.Millisecond
 
-// hints answers with hints about the picture of a message: it looks at some before.
+// hints answers with hints about the picture of a message: it looks at some before, and at some of all of the topic.
 func (v *Viewer) hints(w *web.Stream, r *http.Request) error {
 	s, err := v.set(r)
 	if err != nil {
@@ -130,14 +130,19 @@ func (v *Viewer) hints(w *web.Stream, r *http.Request) error {
 		return err
 	}
 	judge := func(at rosbag.Time) error {
-		earlier, err := s.At(r.Context(), topic.Name, at)
-		if err == nil && !found.Time.Before(earlier.Time) {
-			_, err = v.small(r, s, topic, earlier)
+		other, err := s.At(r.Context(), topic.Name, at)
+		if err == nil {
+			_, err = v.small(r, s, topic, other)
 		}
 		if r.Context().Err() != nil {
 			return err
 		}
 		return nil // what cannot be shown says nothing about the others
+	}
+	for i := range judged { // a camera is blurred against all of the recording, not against the last seconds
+		if err := judge(topic.First.Add(topic.Last.Sub(topic.First) / judged * time.Duration(i))); err != nil {
+			return err
+		}
 	}
 	var hints []picture.Hint
 	step := time.Duration(0)
