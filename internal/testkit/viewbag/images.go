@@ -186,7 +186,7 @@ func addYUV(add func(topic string, want Quarters, off int, msg any)) {
 }
 
 // webpFile has red and green above blue and 10 20 30, of one pixel each.
-const webpFile = "524946463e000000574542505650384c290000002f01400000" + "1f201020acf89f726243209084b0bfe40a0212228ffc5fe191f90f7c3075f0038488fe8700"
+const webpFile = "5249464636000000574542505650384c290000002f01400000" + "1f201020acf89f726243209084b0bfe40a0212228ffc5fe191f90f7c3075f0038488fe8700"
 
 // addFiles adds what transports of compressed images send.
 func addFiles(add func(topic string, want Quarters, off int, msg any), fails func(topic, text string, msg any)) {

@@ -37,7 +37,7 @@ func fourColors() *image.NRGBA {
 const fourPixels = "ff0000 00ff00/0000ff 102030"
 
 // webpFile is fourColors as WebP without loss.
-const webpFile = "52494646 3e000000 57454250 5650384c 29000000 2f0140 00001f201020acf89f726243209084b0bfe40a0212228ffc5fe191f90f7c3075f0038488fe8700"
+const webpFile = "52494646 36000000 57454250 5650384c 29000000 2f0140 00001f201020acf89f726243209084b0bfe40a0212228ffc5fe191f90f7c3075f0038488fe8700"
 
 func gray16(width int, values ...uint16) *image.Gray16 {
 	img := image.NewGray16(image.Rect(0, 0, width, len(values)/width))
