@@ -128,6 +128,7 @@ def become(request, server):
     os.chdir(request.cwd)
     sys.argv[:] = request.argv  # default arguments of functions of ROS are this very list
     sys.path[0] = os.path.dirname(os.path.realpath(request.argv[0]))
+    sys.path[1:1] = [p for p in request.env.get('PYTHONPATH', '').split(os.pathsep) if p]
     # All that the modules of ROS have read of arguments and environment when they were imported.
     names = sys.modules['rospy.names']
     names._mappings = names.load_mappings(sys.argv)
