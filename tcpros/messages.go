@@ -32,6 +32,9 @@ func DecodeOutcome(b []byte) (Outcome, error) { return stdmsg.DecodeOutcome(b) }
 // EncodeBool serializes the request of std_srvs/SetBool.
 func EncodeBool(v bool) []byte { return stdmsg.EncodeBool(v) }
 
+// DecodeTrigger returns an error unless b is the request of std_srvs/Trigger, which is empty.
+func DecodeTrigger(b []byte) error { return stdmsg.DecodeTrigger(b) }
+
 // DecodeBool reads the request of std_srvs/SetBool.
 func DecodeBool(b []byte) (bool, error) { return stdmsg.DecodeBool(b) }
 

@@ -194,6 +194,34 @@ func TestServices(t *testing.T) {
 	}
 }
 
+// TestMalformedRequests: a request that is not one of its type is refused, and nothing is done.
+func TestMalformedRequests(t *testing.T) {
+	t.Parallel()
+	w := serve(t)
+	if got := w.call("toggle", tcpros.TriggerService, nil); got != "true: did toggle" { // the services are there
+		t.Error(got)
+	}
+	done := len(w.program.calls())
+	for _, bad := range []struct {
+		service string
+		typ     tcpros.ServiceType
+		request []byte
+	}{
+		{"toggle", tcpros.TriggerService, make([]byte, 50)},
+		{"toggle", tcpros.TriggerService, make([]byte, 1)},
+		{"is_on", tcpros.TriggerService, make([]byte, 50)},
+		{"lamp", tcpros.SetBoolService, nil},
+		{"lamp", tcpros.SetBoolService, make([]byte, 2)},
+	} {
+		if _, err := w.other.CallService(t.Context(), "/prog/"+bad.service, bad.typ, bad.request); !errors.Is(err, tcpros.ErrService) {
+			t.Errorf("~%s with a request of %d bytes: %v", bad.service, len(bad.request), err)
+		}
+	}
+	if all := w.program.calls(); len(all) != done {
+		t.Errorf("done: %v", all[done:])
+	}
+}
+
 // publish sends frames to a command topic of the program.
 func (w *world) publish(topic, typ, md5 string, frames ...[]byte) {
 	w.t.Helper()

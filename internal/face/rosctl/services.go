@@ -27,6 +27,8 @@ func (s *Server) advertise(c *command.Command) error {
 					return nil, err
 				}
 				given[c.Params[0].Name] = on
+			} else if err := tcpros.DecodeTrigger(request); err != nil {
+				return nil, err
 			}
 			o := call(ctx, c, given)
 			log.Info("service call", zap.Bool("success", o.Success), zap.String("answer", o.Message))

@@ -26,6 +26,14 @@ func DecodeOutcome(b []byte) (Outcome, error) {
 	return Outcome{res.Success, res.Message}, nil
 }
 
+// DecodeTrigger returns an error unless b is the request of std_srvs/Trigger, which is empty.
+func DecodeTrigger(b []byte) error {
+	if err := Decode(b, new(std_srvs.TriggerReq)); err != nil {
+		return fmt.Errorf("request of std_srvs/Trigger: %w", err)
+	}
+	return nil
+}
+
 // EncodeBool serializes the request of std_srvs/SetBool.
 func EncodeBool(v bool) []byte { return Encode(&std_srvs.SetBoolReq{Data: v}) }
 
