@@ -3,9 +3,12 @@ package recorder
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/snapshot"
@@ -19,6 +22,13 @@ type Control struct {
 	changed   chan struct{} // closed at the next change; nil if nobody waits for it
 }
 
+// After a burst, at most one file in splitEvery begins because somebody asks for it: with a limit such as --max-splits,
+// each file deletes an older one, and a client that asks without end would delete the history.
+const (
+	splitBurst = 10
+	splitEvery = 10 * time.Second
+)
+
 var _ control.Recording = (*Control)(nil)
 
 // attach sets the recording that the control acts on; nil for none.
@@ -27,7 +37,9 @@ func (c *Control) attach(r *session) {
 		return
 	}
 	c.mu.Lock()
-	c.recording = r
+	if c.recording = r; r != nil {
+		r.splits = rate.NewLimiter(rate.Every(splitEvery), splitBurst)
+	}
 	c.mu.Unlock()
 	c.notify()
 }
@@ -133,8 +145,14 @@ func (c *Control) Split(ctx context.Context) (closed string, err error) {
 	if err != nil {
 		return "", err
 	}
+	turn := r.splits.Reserve()
+	if wait := turn.Delay(); wait > 0 {
+		turn.Cancel()
+		return "", fmt.Errorf("%w: the next split is possible in %v", control.ErrSplitsTooOften, wait.Round(time.Second))
+	}
 	split, err := r.in.Commands().RequestSplit(time.Now())
 	if err != nil {
+		turn.Cancel()
 		return "", err
 	}
 	return split.ClosedFile(ctx)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -410,5 +411,28 @@ func TestOthersWaitForRoomAcrossAPause(t *testing.T) {
 		if topic.Messages+topic.Passed != 20 || topic.Passed == 0 {
 			t.Errorf("%s: %d recorded, %d passed of 20", topic.Topic, topic.Messages, topic.Passed)
 		}
+	}
+}
+
+// TestSplitsAreLimited: a client that asks for splits without end does not delete the history. The limits of files
+// themselves are not affected.
+func TestSplitsAreLimited(t *testing.T) {
+	t.Parallel()
+	p, c := controlled(t, Options{Split: true})
+	l := open(t, p, "/t", "/p")
+	for n := range splitBurst + 5 {
+		l.Frames(testlink.Frame(1, uint32(n), 10), 1, time.Now())
+		_, err := c.Split(t.Context())
+		if late := n >= splitBurst; errors.Is(err, control.ErrSplitsTooOften) != late || !late && err != nil {
+			t.Fatalf("split %d: %v", n, err)
+		} else if late && !strings.Contains(err.Error(), "the next split is possible in 10s") {
+			t.Errorf("split %d: %v", n, err)
+		}
+	}
+	if part := partOf(p); part != splitBurst {
+		t.Errorf("file %d is written, want %d", part, splitBurst)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
 	}
 }

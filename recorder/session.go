@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/time/rate"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
@@ -36,6 +37,8 @@ type session struct {
 	late    bool // the master was away at the start, so it is not known whether the graph has a clock
 
 	// ADR 0128: a recording without a master is a loss.
+	splits *rate.Limiter // limits how often commands begin a file; set before the first one
+
 	noMaster atomic.Bool // the master has never answered; for any goroutine
 }
 

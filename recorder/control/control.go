@@ -100,6 +100,8 @@ var (
 	ErrNoRoom = errors.New("the buffer is full: the mark is not recorded")
 	// ErrNoSnapshots means that the recording keeps nothing ready for a snapshot.
 	ErrNoSnapshots = errors.New("no snapshots are kept ready: record with --snapshot or --snapshot-beside")
+	// ErrSplitsTooOften means that a bag was split too often of late.
+	ErrSplitsTooOften = errors.New("too many splits in a row: each may delete an earlier bag")
 	// ErrOnlySnapshots means that there is no bag but those of snapshots.
 	ErrOnlySnapshots = errors.New("only snapshots are written: there is no bag to split")
 	// ErrNoBag means that the recording has finished no such bag, or that it is gone.

@@ -42,14 +42,15 @@ func order(do func(context.Context, command.Params) (command.Result, error)) fun
 
 // refusals are the kinds of the errors of a recording.
 var refusals = map[error]command.Kind{
-	control.ErrNotRecording:  command.Unavailable,
-	control.ErrNoRoom:        command.Unavailable,
-	control.ErrStopped:       command.Conflict,
-	control.ErrPaused:        command.Conflict,
-	control.ErrNoSnapshots:   command.Conflict,
-	control.ErrOnlySnapshots: command.Conflict,
-	control.ErrNoBag:         command.NotFound,
-	note.ErrMark:             command.Invalid,
+	control.ErrNotRecording:   command.Unavailable,
+	control.ErrNoRoom:         command.Unavailable,
+	control.ErrSplitsTooOften: command.Unavailable,
+	control.ErrStopped:        command.Conflict,
+	control.ErrPaused:         command.Conflict,
+	control.ErrNoSnapshots:    command.Conflict,
+	control.ErrOnlySnapshots:  command.Conflict,
+	control.ErrNoBag:          command.NotFound,
+	note.ErrMark:              command.Invalid,
 }
 
 // refusal gives its kind to an error of a recording.

@@ -160,7 +160,7 @@ func TestRefusals(t *testing.T) {
 	ui, f := recordingTo()
 	c := webtest.Serve(t, ui)
 	for err, want := range map[error]int{
-		control.ErrNotRecording: http.StatusServiceUnavailable, control.ErrNoRoom: http.StatusServiceUnavailable,
+		control.ErrNotRecording: http.StatusServiceUnavailable, control.ErrNoRoom: http.StatusServiceUnavailable, control.ErrSplitsTooOften: http.StatusServiceUnavailable,
 		control.ErrStopped: http.StatusConflict, control.ErrPaused: http.StatusConflict,
 		control.ErrNoSnapshots: http.StatusConflict, control.ErrOnlySnapshots: http.StatusConflict,
 		note.ErrMark: http.StatusBadRequest, errors.New("the disk is full"): http.StatusInternalServerError,
