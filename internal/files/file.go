@@ -34,6 +34,8 @@ type File struct {
 // ErrExists means that a file has the name already, and is not to be overwritten.
 var ErrExists = errors.New("exists; use --force to overwrite it")
 
+var errGone = errors.New("the directory is gone, or somebody has removed the new file from it")
+
 // Create creates a temporary file that Commit renames to path. Without force an existing
 // file is an error, here and in Commit. The caller has to call Commit or Abort.
 func Create(path string, force bool) (*File, error) {
@@ -88,6 +90,9 @@ func (p *File) Commit() error {
 		err = errors.Join(err, p.Close())
 	}
 	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = errGone
+		}
 		err = wording.Explain(err)
 		if e := os.Remove(p.Name()); e != nil && !errors.Is(e, fs.ErrNotExist) {
 			err = fmt.Errorf("%w; %s is left behind", err, p.Name())

@@ -67,6 +67,14 @@ type Placement struct {
 // Backup returns the path of the backup of the original; empty if the original stays as it is.
 func (p *Placement) Backup() string { return p.backup }
 
+// About says which file an error is about, which comes from writing the new version: the caller names the original.
+func (p *Placement) About(err error) error {
+	if err == nil || p.backup != "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", wording.Shown(p.path), err)
+}
+
 // Place creates the file for the new version of path, with the permissions of the original.
 func (a *Places) Place(path string) (*Placement, error) {
 	st, err := os.Stat(path)
@@ -197,7 +205,7 @@ func (p *Placement) Commit() error {
 	}
 	if err := p.File.Commit(); err != nil {
 		p.restore()
-		return err
+		return p.About(err)
 	}
 	p.places.made = append(p.places.made, p.path)
 	return nil

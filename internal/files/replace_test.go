@@ -1,6 +1,7 @@
 package files
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,6 +54,27 @@ func TestCommitFails(t *testing.T) {
 
 // TestPublishFails has the new version not get its name, once the original has that of
 // the backup: what was done is undone.
+// TestDirectoryIsGone: the error is about the new version and its directory, not about the original.
+func TestDirectoryIsGone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	original, out := filepath.Join(dir, "a.bag"), filepath.Join(dir, "out")
+	if err := errors.Join(os.WriteFile(original, []byte("a"), 0o600), os.Mkdir(out, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPlaces([]string{original}, out, false).Place(original)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(out); err != nil {
+		t.Fatal(err)
+	}
+	want := filepath.Join(out, "a.bag") + ": the directory is gone, or somebody has removed the new file from it"
+	if err := p.Commit(); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 func TestPublishFails(t *testing.T) {
 	t.Parallel()
 	for _, linked := range []bool{true, false} {

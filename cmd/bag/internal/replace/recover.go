@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -62,9 +63,12 @@ func (r *run) reindex(path string) error {
 		return errWritten
 	}
 	rep, err := Recovered(r.j, in, before.Size(), p.File, Recovery{Title: "Reindexing " + p.Path(), Writer: bagfmt.WriterOptions{Workers: job.Workers()}})
+	written := (*fs.PathError)(nil)
 	switch {
 	case errors.Is(err, rosbag.ErrEncrypted):
 		return errNoReindex
+	case errors.As(err, &written) && written.Path == p.Name():
+		return p.About(wording.Explain(err))
 	case err != nil:
 		return wording.Explain(err)
 	}

@@ -78,18 +78,21 @@ func (r *run) repack(path string, p Packing, unchanged func() error) error {
 	}
 	sink, err := pack.Sink(in, isMCAP)(to.File)
 	if err != nil {
-		return err
+		return to.About(err)
 	}
 	sum, err := j.Copy(sink, "Writing "+filepath.Base(to.Path()), in, rewrite.Options{})
-	if err != nil {
-		return err
+	switch {
+	case j.Ctx.Err() != nil:
+		return j.Ctx.Err()
+	case err != nil:
+		return to.About(err)
 	}
 	if sum.Messages == 0 && j.Reported(path) > 0 {
 		return errNothing
 	}
 	after, err := to.Stat()
 	if err != nil {
-		return err
+		return to.About(wording.Explain(err))
 	}
 	if unchanged != nil {
 		if err := unchanged(); err != nil {
