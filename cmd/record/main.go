@@ -19,6 +19,14 @@ import (
 func main() { os.Exit(program.OffMainThread(func() int { return run(os.Args[1:]) })) }
 
 func run(args []string) int {
+	if len(args) > 0 {
+		switch args[0] {
+		case preflightCommand:
+			return runPreflight(args[1:])
+		case expectCommand:
+			return runExpect(args[1:])
+		}
+	}
 	if len(args) > 0 && args[0] == doors.HealthcheckCommand {
 		s, err := parse(args)
 		return doors.Healthcheck(name, &s.Common, s.record.Select.Topics, err)

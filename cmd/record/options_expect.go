@@ -1,8 +1,17 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/cmd/record/internal/expect"
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/ros/finding"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
@@ -33,4 +42,22 @@ func (e *expectSettings) set(o *recorder.Options) {
 			o.Expect = append(o.Expect, x)
 		}
 	}
+}
+
+// expectCommand is the first argument that makes gorecord print what a good recording had, as the expectations of a
+// configuration file.
+const expectCommand = "expect"
+
+// runExpect prints the expectations of a bag and returns the exit code.
+func runExpect(args []string) int {
+	errs := &program.Errors{W: os.Stderr, Name: name}
+	if len(args) != 1 || strings.HasPrefix(args[0], "-") {
+		return errs.Fail(program.ExitUsage, errors.New("want: gorecord expect BAG, a good recording; to record the topic /expect write gorecord /expect"))
+	}
+	ctx, signals := program.Catch(context.Background())
+	defer signals.Close()
+	if err := expect.Write(ctx, args[0], os.Stdout); err != nil {
+		return errs.Fail(program.ExitUsage, fmt.Errorf("%s: %w", wording.Shown(args[0]), wording.Explain(err)))
+	}
+	return program.ExitOK
 }

@@ -86,8 +86,8 @@ func NewExpectation(topics string, r Range) Expectation {
 // String returns the expectation as Expect reads it.
 func (e Expectation) String() string { return e.Topics + "=" + e.Range.String() }
 
-// matches reports whether the expectation is about a topic.
-func (e *Expectation) matches(topic string) bool {
+// Matches reports whether the expectation is about a topic.
+func (e *Expectation) Matches(topic string) bool {
 	return e.Topics == topic || e.pattern != nil && e.pattern.Match(topic)
 }
 
@@ -95,11 +95,30 @@ func (e *Expectation) matches(topic string) bool {
 func expected(all []Expectation, topic string) *Expectation {
 	var found *Expectation
 	for i := range all {
-		if e := &all[i]; e.matches(topic) && (found == nil || e.pattern == nil || found.pattern != nil) {
+		if e := &all[i]; e.Matches(topic) && (found == nil || e.pattern == nil || found.pattern != nil) {
 			found = e
 		}
 	}
 	return found
+}
+
+// Expected returns what is expected of a topic, and whether anything is. An exact name wins over globs.
+func Expected(all []Expectation, topic string) (Range, bool) {
+	if e := expected(all, topic); e != nil {
+		return e.Range, true
+	}
+	return Range{}, false
+}
+
+// Wrong says how a rate misses the range; empty if the rate is within.
+func (r Range) Wrong(hz float64) string {
+	switch {
+	case hz < r.Least*(1-Tolerance):
+		return "slow"
+	case hz > r.Most*(1+Tolerance):
+		return "too fast"
+	}
+	return ""
 }
 
 // patience returns how long a topic with an expected rate may have no message.

@@ -206,6 +206,7 @@ func headline(all []Finding, most int) string {
 func Hz(hz float64) string {
 	digits := 0
 	switch {
+	case hz == 0:
 	case hz < 1:
 		digits = 2
 	case hz < 100:

@@ -188,7 +188,7 @@ func (w *Watch) matched(i int) bool {
 		for n := range w.expect {
 			e := &w.expect[n]
 			for name := range w.topics {
-				w.found[n] = w.found[n] || name != e.Topics && e.matches(name)
+				w.found[n] = w.found[n] || name != e.Topics && e.Matches(name)
 			}
 		}
 	}

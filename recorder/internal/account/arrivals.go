@@ -30,6 +30,14 @@ func (c *Came) stamp() int64 {
 	return int64(c.Stamp&(1<<32-1))*int64(time.Second) + int64(c.Stamp>>32)
 }
 
+// time returns the stamp; zero for none.
+func (c *Came) time() time.Time {
+	if c.Stamp == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, c.stamp())
+}
+
 // Linked returns the names of the publishers that have a link to a topic.
 func (a *Accounts) Linked(topic string) (publishers []string) {
 	if t := named(a.Topics, topic); t != nil {

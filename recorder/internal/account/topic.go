@@ -49,6 +49,7 @@ type Topic struct {
 // Came is what came of a topic, whatever became of it.
 type Came struct {
 	Messages uint64 // large ones count when they are announced
+	Bytes    uint64 // of frames
 	Stamp    uint64 // seconds, and from bit 32 on nanoseconds, of header.stamp of a message that came at Last; 0 for none
 	latching bool   // there was a publisher that latches
 }

@@ -55,6 +55,7 @@ func New(c Config) *Watcher {
 func (w *Watcher) Run(ctx context.Context) {
 	tick := time.NewTicker(finding.Every)
 	defer tick.Stop()
+	w.Look(ctx, time.Now()) // a recording that ends at once has expectations, too
 	for {
 		select {
 		case <-tick.C:

@@ -20,7 +20,7 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	c.Topic.Last, c.Latest = received, received
-	c.NoteCame(count, run)
+	c.NoteCame(count, len(run), run)
 	if in.mode.State != control.StateRecording {
 		c.NoteUnrecorded(count)
 		if c.Latching {

@@ -66,7 +66,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	defer in.mu.Unlock()
 	announced := time.Now()
 	c.Topic.Last = announced // there is no other call for a message that is refused
-	c.NoteCame(1, nil)
+	c.NoteCame(1, frameBytes, nil)
 	// While nothing is recorded, a latched message is received if that needs no wait: the next file
 	// or the end of the pause needs it.
 	idle := in.mode.State != control.StateRecording
@@ -214,7 +214,7 @@ func (f *LargeFrame) Commit(received time.Time) {
 	in.mu.Lock() // also guards in.filling.Records, which the builder shares
 	defer in.mu.Unlock()
 	c.Topic.Last, c.Latest, c.Proven = received, received, true
-	c.NoteCame(0, frame)
+	c.NoteCame(0, 0, frame)
 	in.rotateIfDue(received)
 	f.turn.Chunk.Builder.FinishMessage(in.rotation.First.Stamp(rosbag.TimeOf(in.cfg.Sim.At(received)), received, in.cfg.Sim != nil))
 	if latched != nil {

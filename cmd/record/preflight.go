@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/cmd/record/internal/face"
+	"github.com/gorosbag/gorosbag/cmd/record/internal/preflight"
+	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/cloud/upload"
+	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/ros/finding"
+	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
+	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/recorder/control"
+)
+
+// preflightCommand is the first argument that makes gorecord listen for a while instead of recording, with the options
+// of a recording.
+const preflightCommand = "preflight"
+
+const (
+	listenFor   = 10 * time.Second
+	linkWithin  = 2 * time.Second // of listenFor: then rates are measured
+	askWithin   = 5 * time.Second // bounds a question to the store or to the master's host
+	mostClock   = 2 * time.Second // the clock of the master's host may differ this much: its answer has whole seconds
+	leastBuffer = time.Second     // the buffer has to hold the data of this time
+)
+
+// runPreflight listens, prints what was heard, and returns the exit code: 0 if all is as it should be.
+func runPreflight(args []string) int {
+	errs, s := &program.Errors{W: os.Stderr, Name: name}, new(settings)
+	line, code := (&program.Command{Errs: errs, Node: "preflight", Common: &s.Common, Parse: s.program().Parse, Check: s.checkStart}).Read(args)
+	if line == nil {
+		return code
+	}
+	ctx, signals := program.Catch(context.Background())
+	defer signals.Close()
+	node := line.Node
+	node.Log = program.NewLog(os.Stderr, program.LogTo(os.Stderr, s.Log, true))
+	graph, err := program.Join(ctx, node, s.ROS.EmbeddedMaster)
+	if err != nil {
+		return errs.Fail(program.ExitUsage, err)
+	}
+	defer graph.Close() //nolint:errcheck // nothing was recorded that could be lost
+	o := s.options(node.Log)
+	o.Node = graph.Node
+	h := &preflight.Heard{Expect: o.Expect, Named: namedTopics(&o)}
+	errs.Print(fmt.Sprintf("listening for %v; nothing is recorded", listenFor))
+	fitMemory(&o, program.MemoryLimit("/"), 0, node.Log)
+	checked := recorder.Check(o, graph.Node.Resolve)
+	simulated, _, err := graph.Node.Master().Param(ctx, "/use_sim_time")
+	h.Simulated = err == nil && simulated == true
+	listenErr := listen(ctx, o, h)
+	if ctx.Err() != nil {
+		return errs.Fail(program.ExitUsage, errors.New("interrupted"))
+	}
+	h.Facts = append(h.Facts, diskFact(h, o.MinSpace, checked), bufferFact(h, o.MemoryBytes()), masterFact(ctx, graph.Node.MasterURI(), graph.Node.MasterUp()))
+	if listenErr != nil {
+		h.Facts = append(h.Facts, preflight.Fact{What: "graph", Text: listenErr.Error(), Bad: true})
+	}
+	if s.upload.to != "" {
+		h.Facts = append(h.Facts, storeFact(ctx, &s.upload))
+	}
+	good, err := h.Write(os.Stdout)
+	switch {
+	case err != nil:
+		return errs.Fail(program.ExitUsage, err)
+	case !good:
+		return program.ExitUsage
+	}
+	return program.ExitOK
+}
+
+// namedTopics returns the topics that the user has named in full.
+func namedTopics(o *recorder.Options) (names []string) {
+	for _, t := range o.Select.Topics {
+		if !o.Select.Regex && !topicmatch.IsGlob(t) {
+			names = append(names, t)
+		}
+	}
+	return names
+}
+
+// listen subscribes as the recording would, without a bag, and without what is left of earlier recordings.
+func listen(parent context.Context, o recorder.Options, h *preflight.Heard) error {
+	o.Begin, o.Recover, o.Retain, o.Publish, o.Params, o.Log = control.StateStopped, false, recorder.Retention{}, false, false, zap.NewNop()
+	o.Snapshot = recorder.Snapshot{}
+	o.Expect = nil // is judged here, over less than ten seconds
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	ended := make(chan error, 1)
+	// owner: listen; ends when ctx is done.
+	go func() {
+		_, err := recorder.Run(ctx, o)
+		ended <- err
+	}()
+	var statsErr error
+	for _, step := range []struct {
+		wait time.Duration
+		into *control.Stats
+	}{{linkWithin, &h.Before}, {listenFor - linkWithin, &h.After}} {
+		select {
+		case <-time.After(step.wait):
+		case err := <-ended:
+			return err
+		}
+		*step.into, statsErr = o.Control.Stats()
+	}
+	cancel()
+	err := <-ended
+	if errors.Is(err, recorder.ErrNotBegun) {
+		return err
+	}
+	return errors.Join(statsErr, err)
+}
+
+// diskFact says whether a bag can be written, and how long the disk lasts.
+func diskFact(h *preflight.Heard, minSpace int64, checked error) preflight.Fact {
+	f := preflight.Fact{What: "disk"}
+	free := h.After.DiskFree
+	lasts, text := h.Lasts(max(free-minSpace, 0))
+	switch {
+	case checked != nil:
+		f.Text, f.Bad = checked.Error(), true
+	case free < 0:
+		f.Text = "free space is not known"
+	case lasts < 0:
+		f.Text = humanize.IBytes(uint64(free)) + " free"
+	default:
+		f.Text, f.Bad = humanize.IBytes(uint64(free))+" free, for "+text+", without compression", lasts < face.LowTime
+	}
+	return f
+}
+
+// bufferFact says how long the buffer holds what comes while the disk hangs.
+func bufferFact(h *preflight.Heard, bytes int64) preflight.Fact {
+	if bytes < 0 {
+		return preflight.Fact{What: "buffer", Text: "without a limit"}
+	}
+	f := preflight.Fact{What: "buffer", Text: humanize.IBytes(uint64(bytes))}
+	if lasts, text := h.Lasts(bytes); lasts >= 0 {
+		f.Text += ", for " + text
+		f.Bad = lasts < leastBuffer
+	}
+	return f
+}
+
+// masterFact compares the clock of the master's host with ours, by the date in the head of an HTTP answer.
+func masterFact(parent context.Context, uri string, up bool) preflight.Fact {
+	f := preflight.Fact{What: "master", Text: uri + " does not answer", Bad: true}
+	if !up {
+		return f
+	}
+	ctx, cancel := context.WithTimeout(parent, askWithin)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, uri, http.NoBody) //nolint:gosec // the user's own master
+	if err != nil {
+		return f
+	}
+	begun := time.Now()
+	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r) //nolint:gosec // as above
+	if err != nil {
+		return f
+	}
+	_ = answer.Body.Close() // only the head is of interest
+	middle := begun.Add(time.Since(begun) / 2)
+	date, err := http.ParseTime(answer.Header.Get("Date"))
+	if err != nil {
+		return preflight.Fact{What: "master", Text: uri + " answers, but does not tell its clock"}
+	}
+	f.Text, f.Bad = uri+", whose clock agrees with ours", false
+	if off := middle.Sub(date.Add(time.Second / 2)); off.Abs() > mostClock {
+		f.Text, f.Bad = fmt.Sprintf("%s, whose clock is %s behind ours", uri, finding.About(off)), true
+		if off < 0 {
+			f.Text = fmt.Sprintf("%s, whose clock is %s ahead of ours", uri, finding.About(-off))
+		}
+	}
+	return f
+}
+
+// storeFact says whether the store takes uploads. One that is not reachable is told, and is no obstacle: bags wait.
+func storeFact(parent context.Context, u *uploadSettings) preflight.Fact {
+	f := preflight.Fact{What: "store", Bad: true}
+	to, err := upload.ParseDestination(u.to)
+	if err != nil {
+		f.Text = err.Error()
+		return f
+	}
+	ctx, cancel := context.WithTimeout(parent, askWithin)
+	defer cancel()
+	bucket, err := store.OpenBucket(ctx, to.URL, u.rate)
+	if err != nil {
+		f.Text = err.Error()
+		return f
+	}
+	defer bucket.Close() //nolint:errcheck // nothing was written
+	unchecked, err := bucket.Check(ctx)
+	switch {
+	case err != nil:
+		f.Text = err.Error()
+	case unchecked != "":
+		f.Text, f.Bad = bucket.String()+" answers; not checked: "+unchecked, false
+	default:
+		f.Text, f.Bad = bucket.String()+" takes uploads", false
+	}
+	return f
+}
