@@ -2,6 +2,7 @@
 
 import { $, el, set, plain, hertz, bytes, count, say } from "/static/common.js";
 import { state, on, tell, get, latest, settled, soon, show, zoom, go, choose, select, inView, clock, plainSeconds } from "/static/view.js";
+import { drawThumbs } from "/static/rowthumbs.js";
 
 const narrow = matchMedia("(max-width: 720px)");
 const nameWidth = 300; // of the column of names on a wide screen
@@ -22,6 +23,7 @@ export function timeline() {
   on("range", changed);
   on("at", draw);
   on("region", draw);
+  on("thumbs", draw);
   on("topic", chosen);
   $("sort").onchange = list;
   $("filter").oninput = list;
@@ -248,6 +250,7 @@ function row(g, s, t, top, high) {
   const own = state.other ? high / 2 - 1 : high;
   if (d) g.drawImage(d.picture, xOf(d.from, s), top, xOf(d.to, s) - xOf(d.from, s), own);
   if (other) g.drawImage(other.picture, xOf(other.from, s), top + high / 2 + 1, xOf(other.to, s) - xOf(other.from, s), own);
+  if (t.shows === "picture" && !state.other) drawThumbs(g, t, top, high, s, xOf);
   g.fillStyle = colors.bad;
   for (const [from, to] of (d?.exact && inside(d) ? d.gaps : null) || t.gaps || []) {
     const a = Math.max(xOf(from, s), s.left - 2), b = Math.min(xOf(to, s), s.left + s.width + 2);

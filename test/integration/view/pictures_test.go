@@ -125,3 +125,24 @@ func TestHints(t *testing.T) {
 	p.until("it has facts and no hints", `document.querySelectorAll("#picture-panel .hints .odd").length === 0 && document.querySelectorAll("#picture-panel .hints li").length > 0`)
 	p.until("the strip has pictures", `[...document.querySelectorAll("#picture-panel .thumbs canvas")].every((c) => c.width === 64)`)
 }
+
+// TestThumbnails: the rows of topics with pictures show these.
+func TestThumbnails(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "view.bag")
+	viewbag.Write(t, path)
+	p := open(t, serve(t, path), 1280, 900)
+	p.choose("/camera/dark")
+	p.eval(`{ const f = document.getElementById("filter"); f.value = "/camera/dark"; f.dispatchEvent(new Event("input")); 1; }`)
+	p.until("the row shows what the camera sees", `(() => {
+		const c = document.querySelector("#rows canvas");
+		if (!c?.width) return false;
+		const copy = new OffscreenCanvas(c.width, c.height).getContext("2d", { willReadFrequently: true });
+		copy.drawImage(c, 0, 0);
+		const data = copy.getImageData(300, 5, c.width - 300, 22).data;
+		let dark = 0;
+		for (let i = 0; i < data.length; i += 4) if (data[i] < 16 && data[i + 1] < 16 && data[i + 2] < 16 && data[i + 3] === 255) dark++;
+		return dark > 1000;
+	})()`)
+	p.fits("thumbnails")
+}
