@@ -16,8 +16,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
-// messageAnswer is a message of a topic.
-type messageAnswer struct {
+// Message is a message of a topic, for a page.
+type Message struct {
 	ID     string    `json:"id"`
 	At     float64   `json:"at"`
 	Time   string    `json:"time"` // seconds with all digits
@@ -48,18 +48,18 @@ func (v *Viewer) message(w *web.Stream, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	a := messageAnswer{ID: request.ID(found.Place), At: request.Seconds(s, found.Time), Time: found.Time.String()}
-	a.fill(&v.types, found.Message.Conn, found.Message.Data(), r.FormValue("path"), from)
+	a := Message{ID: request.ID(found.Place), At: request.Seconds(s, found.Time), Time: found.Time.String()}
+	typ, err := v.types.of(found.Message.Conn)
+	a.Fill(found.Message.Conn, typ, err, found.Message.Data(), r.FormValue("path"), from)
 	web.WriteJSON(w, http.StatusOK, a)
 	return nil
 }
 
-// fill sets what a payload says.
-func (a *messageAnswer) fill(types *types, c *rosbag.Connection, payload []byte, path string, from int) {
+// Fill sets what a payload of type t says: its tree, or what is at path in it. err is why there is no type.
+func (a *Message) Fill(c *rosbag.Connection, t *rosmsg.Type, err error, payload []byte, path string, from int) {
 	a.Type, a.Caller, a.Size = c.Header.Type(), c.Header.CallerID(), len(payload)
-	typ, err := types.of(c)
 	if err == nil {
-		a.Tree, err = tree.Make(typ, payload, path, from)
+		a.Tree, err = tree.Make(t, payload, path, from)
 	}
 	if err != nil {
 		a.Error = wording.Explain(err).Error()

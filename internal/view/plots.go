@@ -37,34 +37,14 @@ type series struct {
 	sent  int // columns or bands that will not change any more
 }
 
-// partAnswer is what a plot sends of one series: from the number From on, its columns or bands are these.
-type partAnswer struct {
-	Series  int          `json:"series"`
-	From    int          `json:"from"`
-	Columns [][6]float64 `json:"columns,omitempty"` // number, first, least, greatest and last value, 1 if the line breaks before
-	Bands   []bandAnswer `json:"bands,omitempty"`
-}
-
-type bandAnswer struct {
-	From float64 `json:"from"`
-	To   float64 `json:"to"`
-	Text string  `json:"text"`
-	Many bool    `json:"many,omitempty"`
-}
-
 // progressAnswer says how far a plot or a search has come.
 type progressAnswer struct {
 	At   float64 `json:"at"`
 	Done bool    `json:"done,omitempty"`
 
-	Series []endAnswer `json:"series,omitempty"` // of a plot that is done
+	Series []plot.End `json:"series,omitempty"` // of a plot that is done
 	Skew   float64     `json:"skew,omitempty"`   // median of the recorded time minus header.stamp
 	Damage string      `json:"damage,omitempty"`
-}
-
-type endAnswer struct {
-	Error string `json:"error,omitempty"`
-	Odd   int    `json:"odd,omitempty"` // values that are not finite
 }
 
 // sendInterval is how often a plot or a search tells how far it has come.
@@ -251,28 +231,20 @@ func (p *plotter) send(b *bytes.Buffer, done bool, at float64, damage string) {
 	out.SetEscapeHTML(false)
 	end := progressAnswer{At: at, Done: done, Damage: damage}
 	for i, x := range p.series {
-		part := partAnswer{Series: i, From: x.sent}
-		if x.line != nil && (len(x.line.Columns) > x.sent || done) {
-			for _, c := range x.line.Columns[x.sent:] {
-				broken := 0.0
-				if c.Broken {
-					broken = 1
-				}
-				part.Columns = append(part.Columns, [6]float64{float64(c.At), c.First, c.Min, c.Max, c.Last, broken})
-			}
+		part := plot.Part{Series: i, From: x.sent}
+		if x.line != nil {
+			part.SetColumns(x.line.Columns[x.sent:])
 			x.sent = max(0, len(x.line.Columns)-1) // the last one may change
 		}
 		if x.bands != nil {
-			for _, band := range x.bands.List()[x.sent:] {
-				part.Bands = append(part.Bands, bandAnswer{request.Seconds(p.set, band.From), request.Seconds(p.set, band.To), band.Text, band.Many})
-			}
+			part.SetBands(x.bands.List()[x.sent:], p.set.Start)
 			x.sent = max(0, len(x.bands.List())-1)
 		}
 		if part.Columns != nil || part.Bands != nil {
 			_ = out.Encode(part) // a buffer takes everything, and numbers are finite
 		}
 		if done {
-			e := endAnswer{}
+			e := plot.End{}
 			if x.err != nil {
 				e.Error = x.err.Error()
 			}
