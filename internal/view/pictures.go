@@ -18,16 +18,16 @@ import (
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
-// shows says which panel shows messages of a type: picture, or the kind of a scene; empty if there is none.
-func shows(t *rosmsg.Type) string {
+// Shows says which panel shows messages of a type: picture, or the kind of a scene; empty if there is none.
+func Shows(t *rosmsg.Type) string {
 	if picture.For(t) != nil {
 		return "picture"
 	}
 	return string(scene.KindOf(t))
 }
 
-// optionsOf reads how a picture is wanted.
-func optionsOf(r *http.Request) (o picture.Options, err error) {
+// PictureOptions reads how a picture is wanted.
+func PictureOptions(r *http.Request) (o picture.Options, err error) {
 	for name, to := range map[string]*int{"width": &o.Width, "height": &o.Height} {
 		if r.FormValue(name) != "" {
 			if *to, err = request.Number(r, name, 4096); err != nil {
@@ -56,7 +56,7 @@ func (v *Viewer) picture(w *web.Stream, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	o, err := optionsOf(r)
+	o, err := PictureOptions(r)
 	if err != nil {
 		return err
 	}
@@ -78,12 +78,12 @@ func (v *Viewer) picture(w *web.Stream, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writePicture(w, a)
+	WritePicture(w, a)
 	return nil
 }
 
-// writePicture sends a picture. Its media type is what we made or found it to be, never what the message says.
-func writePicture(w *web.Stream, a kept.Answer) {
+// WritePicture sends a picture. Its media type is what we made or found it to be, never what the message says.
+func WritePicture(w http.ResponseWriter, a kept.Answer) {
 	w.Header().Set("Content-Type", a.MediaType)
 	w.Header().Set("View-Picture", a.About)
 	_, _ = w.Write(a.Body) // whoever has gone does not need it

@@ -43,8 +43,8 @@ type progressAnswer struct {
 	Done bool    `json:"done,omitempty"`
 
 	Series []plot.End `json:"series,omitempty"` // of a plot that is done
-	Skew   float64     `json:"skew,omitempty"`   // median of the recorded time minus header.stamp
-	Damage string      `json:"damage,omitempty"`
+	Skew   float64    `json:"skew,omitempty"`   // median of the recorded time minus header.stamp
+	Damage string     `json:"damage,omitempty"`
 }
 
 // sendInterval is how often a plot or a search tells how far it has come.

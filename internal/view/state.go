@@ -115,7 +115,7 @@ func (v *Viewer) describe(s *recorded.Set) stateAnswer {
 		t := &s.Topics[i]
 		panel := ""
 		if typ, err := v.types.of(t.Connections[0]); err == nil {
-			panel = shows(typ)
+			panel = Shows(typ)
 		}
 		a.Topics = append(a.Topics, topicState{
 			Name: t.Name, Type: t.Type, Messages: t.Messages, Latched: t.Latched, First: request.Seconds(s, t.First), Last: request.Seconds(s, t.Last),

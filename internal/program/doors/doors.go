@@ -5,6 +5,7 @@ package doors
 import (
 	"context"
 	"net/url"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -17,6 +18,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/live/foxglove"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/options"
+	"github.com/gorosbag/gorosbag/internal/view/look"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -44,6 +46,7 @@ func ServeWeb(ctx context.Context, w *options.Web, node *tcpros.Node, log *zap.L
 	if u, err := url.Parse(node.URI()); err == nil {
 		hosts = append(hosts, u.Hostname())
 	}
+	watcher := look.New(source.Store, time.Now())
 	server, err := web.Serve(ctx, web.Options{
 		Listen: w.Listen, Token: w.Token(), Hosts: hosts, Origins: w.Origins,
 		Node: node.Name(), Version: program.Version(), MasterUp: node.MasterUp, Unread: node.Unread, Log: log,
@@ -52,7 +55,16 @@ func ServeWeb(ctx context.Context, w *options.Web, node *tcpros.Node, log *zap.L
 	if err != nil {
 		return nil, err
 	}
-	return server.Close, nil
+	look.NewPanels(watcher).Routes(server)
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx)) // end ends it
+	var done sync.WaitGroup
+	// owner: end; ends with life.
+	done.Go(func() { watcher.Run(life) })
+	return func() { //nolint:contextcheck // it ends after ctx
+		server.Close()
+		cancel()
+		done.Wait()
+	}, nil
 }
 
 // ServeGraph serves the commands and the status of a face on the ROS graph until end is called.

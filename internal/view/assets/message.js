@@ -41,12 +41,21 @@ export function messagePanel() {
 
   const load = latest(async (signal, parameters) => get(signal, "message", { bag: state.bag, topic: state.topic.name, ...parameters }));
 
+  if (state.live) for (const e of [previous, next, search.parentElement]) e.hidden = true;
+  let held = 0; // until then the tree stays as it is: somebody clicks
+  tree.addEventListener("pointerdown", () => { held = performance.now() + 1500; });
+
   const show = (m) => {
-    state.message = { id: m.id, at: m.at };
+    if (state.live && performance.now() < held) return;
+    state.message = state.live ? null : { id: m.id, at: m.at };
+    state.newest = m.at;
     set(title, plain(state.topic.name));
     facts.replaceChildren(el("span", "mono", clock(m.at, 1e-6)), el("span", "mono", "+" + plainSeconds(m.at, 6)), el("span", "", plain(m.type)), el("span", "", bytes(m.size)),
-      ...m.caller ? [el("span", "mono", plain(m.caller))] : [], ...m.at > state.at + 1e-9 ? [el("span", "bad", "the first one; nothing is there before")] : []);
+      ...m.caller ? [el("span", "mono", plain(m.caller))] : [], ...!state.live && m.at > state.at + 1e-9 ? [el("span", "bad", "the first one; nothing is there before")] : []);
+    const [top, focus] = [tree.scrollTop, document.activeElement?.getAttribute("aria-label")];
     tree.replaceChildren(...m.error ? [el("p", "problem", plain(m.error))] : [], el("ul", "", "", ...(m.tree.nodes || []).map((n) => node(n, 0))));
+    tree.scrollTop = top;
+    if (state.live && focus) tree.querySelector(`[aria-label=${CSS.escape(focus)}]`)?.focus();
     tell("message");
   };
   const fail = (e) => {
@@ -107,9 +116,9 @@ export function messagePanel() {
   }
 
   async function copied() {
-    if (!state.message) return;
+    if (!state.message && !state.live) return;
     try {
-      const r = await fetch(address("copy", { bag: state.bag, topic: state.topic.name, id: state.message.id }));
+      const r = await fetch(address("copy", { bag: state.bag, topic: state.topic.name, id: state.message?.id }));
       if (!r.ok) throw await failure(r);
       await put(await r.text());
       say("The message is in the clipboard");
@@ -150,7 +159,7 @@ export function messagePanel() {
     const turn = (to) => async (e) => {
       const place = e.target.closest("details").parentElement;
       try {
-        const m = await get(undefined, "message", { bag: state.bag, topic: state.topic.name, id: state.message.id, path: n.path, from: to });
+        const m = await get(undefined, "message", { bag: state.bag, topic: state.topic.name, id: state.message?.id, path: n.path, from: to });
         if (m.error) throw new Error(m.error);
         opened.set(n.path, true);
         place.replaceWith(node({ ...m.tree, name: n.name }, 0));
@@ -168,7 +177,7 @@ export function messagePanel() {
     return button("more", "Show more of " + plain(n.path), async (e) => {
       const place = e.target.closest("li").querySelector(".text");
       try {
-        const m = await get(undefined, "message", { bag: state.bag, topic: state.topic.name, id: state.message.id, path: n.path });
+        const m = await get(undefined, "message", { bag: state.bag, topic: state.topic.name, id: state.message?.id, path: n.path });
         set(place, plain2(m.tree.text) + (m.tree.cut ? " …" : ""));
         e.target.remove();
       } catch (e2) {

@@ -10,6 +10,7 @@ const thumbs = 8;
 // fetchPicture asks for a picture: what it shows, and what is known of it.
 export async function fetchPicture(signal, parameters, name = "picture") {
   const r = await fetch(address(name, parameters), { signal });
+  if (r.status === 204) return null; // the one that is known
   if (!r.ok) throw await failure(r);
   const about = JSON.parse(decodeURIComponent(r.headers.get("View-Picture")));
   const blob = await r.blob();
@@ -75,14 +76,17 @@ export function picturePanel() {
     return e;
   }
 
+  let known = "";
   const which = () => (state.message ? { id: state.message.id } : { at: state.at });
   const isCamera = () => state.topic?.shows === "picture";
 
   const load = latest(async (signal) => {
     const width = Math.min(4096, Math.round(shown.clientWidth * Math.min(devicePixelRatio || 1, 2)));
     const p = await fetchPicture(signal, {
-      bag: state.bag, topic: state.topic.name, ...which(), width, height: width, min: low.value, max: high.value, colors: colors.checked ? 1 : "", labels: labels.checked ? 1 : "",
+      bag: state.bag, topic: state.topic.name, ...which(), width, height: width, min: low.value, max: high.value, colors: colors.checked ? 1 : "", labels: labels.checked ? 1 : "", known: state.live && !canvas.hidden ? known : "",
     });
+    if (p === null) return;
+    known = state.live ? p.about.id : "";
     paint(canvas, p.bitmap);
     problem.hidden = true;
     canvas.hidden = false;
@@ -128,7 +132,8 @@ export function picturePanel() {
       }
     }
   });
-  const stripSoon = settled(() => { if (isCamera()) loadStrip().catch(() => {}); }, 250);
+  strip.hidden = state.live;
+  const stripSoon = settled(() => { if (isCamera() && !state.live) loadStrip().catch(() => {}); }, 250);
 
   strip.append(...Array.from({ length: thumbs }, () => {
     const b = el("button", "", "", el("canvas"));
@@ -141,6 +146,7 @@ export function picturePanel() {
   labels.addEventListener("change", picture);
 
   function topic() {
+    known = "";
     const shows = state.topic?.shows;
     panel.hidden = !shows;
     camera.hidden = !isCamera();

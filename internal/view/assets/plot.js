@@ -69,12 +69,12 @@ export function plotPanel() {
 
   function changed() {
     hint.hidden = series.length > 0;
-    for (const e of [legend, canvas, csv, clear, stampsLabel, ownLabel]) e.hidden = series.length === 0;
+    for (const e of [legend, canvas, csv, clear, stampsLabel, ownLabel]) e.hidden = series.length === 0 || state.live && (e === csv || e === stampsLabel);
     state.fields = series.map(({ topic, path }) => ({ topic, path }));
     exact = [];
     names();
     load();
-    remember();
+    if (!state.live) remember();
   }
 
   const fields = () => series.map((s) => s.topic + "|" + s.path);

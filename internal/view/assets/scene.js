@@ -79,7 +79,7 @@ export function scenePart(ask = (signal, parameters) => get(signal, "scene", { b
     topic(shows) {
       kind = shows;
       element.hidden = !shows;
-      filters.hidden = shows !== "log";
+      filters.hidden = shows !== "log" || state.live;
       shown = null;
       canvas.hidden = list.hidden = problem.hidden = true;
       notes.replaceChildren();

@@ -47,7 +47,7 @@ export function timeline() {
   $("rows").addEventListener("keydown", arrows);
 }
 
-function readColors() {
+export function readColors() {
   const style = getComputedStyle(document.documentElement);
   for (const name of ["accent", "text", "muted", "line", "bad", "warn", "card", "soft", "edge"]) colors[name] = style.getPropertyValue("--" + name).trim();
   colors.second = style.getPropertyValue("--second").trim();
@@ -220,6 +220,7 @@ export function sized(canvas, width, height) {
 }
 
 const draw = soon(() => {
+  if (!$("rows")) return; // a page with live panels only
   const box = $("rows"), canvas = box.firstChild;
   const s = strip(), height = rowHeight();
   const g = sized(canvas, box.clientWidth, box.clientHeight);

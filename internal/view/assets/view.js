@@ -10,6 +10,9 @@ import { regionPanel } from "/static/region.js";
 
 // state: times are seconds from the start.
 export const state = {
+  base: "/api/v1/view/",
+  live: false, // what is shown are the latest messages of a running program
+  asking: 0, // requests that are not answered
   topics: [], marks: [], damage: [], files: [], duration: 0, start: "0.0", elapsed: false,
   from: 0, to: 1, at: 0,
   bag: "", // number of the file that is shown; empty: all as one
@@ -31,7 +34,7 @@ export function address(name, parameters = {}) {
   for (const [key, value] of Object.entries(parameters)) {
     for (const v of Array.isArray(value) ? value : [value]) if (v !== undefined && v !== null && v !== "") q.append(key, v);
   }
-  return "/api/v1/view/" + name + (q.size ? "?" + q : "");
+  return state.base + name + (q.size ? "?" + q : "");
 }
 
 // failure reads why a request was refused.
@@ -50,13 +53,15 @@ export function latest(ask) {
   return async (...given) => {
     going?.abort();
     const mine = going = new AbortController();
+    state.asking++;
     try {
       const answer = await ask(mine.signal, ...given);
       return mine.signal.aborted ? undefined : answer;
     } catch (e) {
       if (mine.signal.aborted) return undefined;
-      throw e instanceof TypeError ? new Error("no answer from gobag: has it ended?") : e;
+      throw e instanceof TypeError ? new Error("no answer: has the program ended?") : e;
     } finally {
+      state.asking--;
       if (going === mine) going = null;
     }
   };
@@ -120,7 +125,7 @@ export function show(from, to) {
   state.from = from;
   state.to = from + span;
   tell("range");
-  remember();
+  if (!state.live) remember();
 }
 
 export const showAll = () => show(-state.duration * 0.01, state.duration * 1.01);
@@ -141,7 +146,7 @@ export function go(t, follow = false) {
     show(state.at - span / 2, state.at + span / 2);
   }
   tell("at");
-  remember();
+  if (!state.live) remember();
 }
 
 // arrive moves the playhead to a message that was found.

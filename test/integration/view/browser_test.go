@@ -112,7 +112,7 @@ func (p *page) listen(event any) {
 	defer p.mu.Unlock()
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
-		if u, err := url.Parse(e.Request.URL); err != nil || u.Host != p.host {
+		if u, err := url.Parse(e.Request.URL); err != nil || u.Host != p.host && u.Scheme != "about" {
 			p.complaints = append(p.complaints, "asks elsewhere: "+e.Request.URL)
 		}
 	case *runtime.EventExceptionThrown:
@@ -124,6 +124,14 @@ func (p *page) listen(event any) {
 			return
 		}
 		p.complaints = append(p.complaints, e.Entry.Text+" "+e.Entry.URL)
+	}
+}
+
+// leave leaves the page, before its program ends.
+func (p *page) leave() {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, chromedp.Navigate("about:blank")); err != nil {
+		p.t.Fatal(err)
 	}
 }
 

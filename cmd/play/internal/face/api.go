@@ -7,10 +7,12 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/face/command"
 	"github.com/gorosbag/gorosbag/internal/face/web"
+	"github.com/gorosbag/gorosbag/internal/view"
 )
 
 // Routes implements web.Backend.
 func (f *Face) Routes(s *web.Server) {
+	s.Assets(view.Assets()) // of the panels
 	s.Commands(f.Commands())
 	s.Handle("GET /api/v1/density", f.density)
 	s.Handle("GET /api/v1/recorded_marks", f.recordedMarks)

@@ -10,11 +10,13 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bags/info"
 	"github.com/gorosbag/gorosbag/internal/face/web"
+	"github.com/gorosbag/gorosbag/internal/view"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // Routes implements web.Backend.
 func (f *Face) Routes(s *web.Server) {
+	s.Assets(view.Assets()) // of the panels
 	s.Commands(f.Commands())
 	s.Handle("GET /api/v1/bags", f.listBags)
 	s.Handle("GET /api/v1/last_minute", f.sendMinutes)

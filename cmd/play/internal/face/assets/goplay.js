@@ -1,4 +1,5 @@
 import { $, el, set, plain, act, say, ends, follow, topicTable, name, count, short, bytes, clock, when } from "./common.js";
+import { look } from "/static/look.js";
 
 const table = topicTable(newRow);
 const ladder = [0.1, 0.25, 0.5, 1, 2, 4, 8];
@@ -358,3 +359,5 @@ $("rates").append(...ladder.map((r) => {
   b.addEventListener("click", () => rate(r));
   return b;
 }));
+
+look();

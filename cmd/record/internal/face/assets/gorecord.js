@@ -1,4 +1,5 @@
 import { $, el, set, plain, broken, act, say, ends, follow, topicTable, name, count, short, bytes, hertz, clock, span, when } from "./common.js";
+import { look } from "/static/look.js";
 
 const table = topicTable(newRow);
 const points = 60; // of a sparkline: a minute
@@ -286,3 +287,5 @@ press("pin", async () => {
     tell(answer);
   }
 });
+
+look();
