@@ -57,6 +57,21 @@ func (f *Folder) Follow() (path string, changed bool) {
 	return path, old == nil || *old != path
 }
 
+// Unreachable reports whether no path leads to the directory, although it was not deleted: its file system was unmounted
+// while the directory was open, or another one was mounted above it. On a system that does not report the path of an open
+// directory, the answer is false.
+func (f *Folder) Unreachable() bool {
+	if f.is(f.name) {
+		return false
+	}
+	path, err := handlePath(f.Handle)
+	if err != nil || f.is(path) {
+		return false
+	}
+	own, err := f.Handle.Stat()
+	return err == nil && !Unlinked(own)
+}
+
 // is reports whether path leads to the directory.
 func (f *Folder) is(path string) bool {
 	at, err := os.Stat(path)

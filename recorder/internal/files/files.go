@@ -6,6 +6,7 @@ package files
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -52,6 +53,7 @@ type Files struct {
 	Finished FinishedBags
 	stored   atomic.Int64 // bytes of chunks that were written, in all files
 	snapped  atomic.Int64 // bytes of stored that are in snapshots
+	hidden   atomic.Bool  // no path leads to the directory any more
 
 	syncRequests chan *Bag // to the syncer: a sync is due
 	closing      chan *Bag // to the closer: the bag is written
@@ -89,6 +91,9 @@ func (f *Files) Close(last *Bag) error {
 	}
 	close(f.closing)
 	f.closer.Wait()
+	if f.hidden.Load() {
+		f.Finished.Fail(fmt.Errorf("%s: %w", filepath.Clean(f.Outputs.DirName), errHidden))
+	}
 	return f.Finished.Err()
 }
 
@@ -133,10 +138,21 @@ func (f *Files) Announce(b *Bag) {
 	}
 }
 
-// FollowDirectory logs that the directory of the bags was moved, or that something else has its name now.
-// Bags stay in their directory, and their names follow it.
+// errHidden says that the bags are not where the recording says.
+var errHidden = errors.New("the directory of the bags is not reachable: its file system was unmounted below the recording, or another one was mounted above it; " +
+	"the bags are on the file system that was there at the start: mount that again")
+
+// FollowDirectory logs that the directory of the bags was moved, that something else has its name now, or that no
+// path leads to it. Bags stay in their directory, and their names follow it.
 func (f *Files) FollowDirectory() {
 	defer f.Outputs.Watchdog.Begin("name check", f.Outputs.DirName)()
+	hidden := f.Outputs.Dir.Unreachable()
+	switch before := f.hidden.Swap(hidden); {
+	case hidden && !before:
+		f.Log.Error("files are lost from sight", zap.String("directory", filepath.Clean(f.Outputs.DirName)), zap.Error(errHidden))
+	case before && !hidden:
+		f.Log.Warn("the directory of the bags is reachable again", zap.String("directory", filepath.Clean(f.Outputs.DirName)))
+	}
 	if path, changed := f.Outputs.Dir.Follow(); changed {
 		f.Log.Warn("the directory was renamed or replaced during the recording: bags stay in it, under its new path",
 			zap.String("directory", f.Outputs.DirName), zap.String("path", path))

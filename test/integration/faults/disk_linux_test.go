@@ -396,3 +396,31 @@ func TestFewFiles(t *testing.T) {
 		t.Errorf("took %v of the processor in %v", cpu, took)
 	}
 }
+
+// unmounted runs its arguments on a tmpfs that is unmounted below them, which ends them once they have said so.
+const unmounted = `mkdir small && mount -t tmpfs -o size=20m tmpfs small || exit 99
+"$@" 2>log & recorder=$!
+until [ -e small/out.bag.active ]; do sleep 0.05; done
+umount -l small
+until grep -q "is not reachable" log; do kill -0 $recorder || break; sleep 0.05; done
+kill -INT $recorder; wait $recorder; code=$?
+cat log; exit $code`
+
+// TestUnmountedBelow: a file system that is unmounted by umount -l while a bag on it is written still takes the bag, but
+// nobody finds it there: this is said at once and at the end, with exit code 3.
+func TestUnmountedBelow(t *testing.T) {
+	t.Parallel()
+	harness.Long(t, "a fault: a disk that is unmounted")
+	harness.Need(t, "unshare", ownMounts("true")[1:]...)
+	g := harness.NewGraph(t, "gomaster")
+	publishToEach(g)
+	rec := g.Command("gorecord", killTopic, "-O", "small/out", "--min-space=0")
+	p := g.Launch("gorecord", g.Command(ownMounts(unmounted)[0], append(ownMounts(unmounted)[1:], rec.Args...)...))
+	ends(p, 3)
+	if n := strings.Count(p.Out.String(), "files are lost from sight"); n != 1 {
+		t.Errorf("said %d times:\n%s", n, p.Out.String())
+	}
+	if !strings.Contains(p.Out.String(), "gorecord: small: the directory of the bags is not reachable") {
+		t.Errorf("not said at the end:\n%s", p.Out.String())
+	}
+}
