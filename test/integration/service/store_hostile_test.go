@@ -65,6 +65,9 @@ func TestStoreForgetful(t *testing.T) {
 	f.WaitDone()
 	rec.Stop()
 	harness.Contains(t, rec.Out.String(), "the response of the server is incomplete")
+	if out := rec.Out.String(); strings.Contains(out, "runtime error") || strings.Contains(out, "nil pointer") {
+		t.Errorf("the log has a text of Go:\n%s", out)
+	}
 	checkWhole(g, "/t", 1000)
 }
 

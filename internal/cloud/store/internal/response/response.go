@@ -245,8 +245,8 @@ func Survive(call func() error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
-		case runtime.Error:
-			err = place.BadResponse("the response of the server is incomplete (%v)", p)
+		case runtime.Error: // its text is about the driver, and says nothing to a user
+			err = place.BadResponse("the response of the server is incomplete: a part is missing that every store sends, so this server may not be one, or is out of order")
 		default:
 			panic(p)
 		}

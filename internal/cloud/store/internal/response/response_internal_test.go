@@ -129,3 +129,27 @@ func TestFailuresAreNoPages(t *testing.T) {
 		}
 	}
 }
+
+// TestSurvive: a driver that takes a part of a response for granted ends no program, and its user is told of the store and
+// not of the driver.
+func TestSurvive(t *testing.T) {
+	t.Parallel()
+	var entry *struct{ Name string }
+	for name, call := range map[string]func() error{
+		"a part that is missing": func() error { t.Log(entry.Name); return nil },
+		"a part that is short":   func() error { t.Log([]string{}[len(t.Name())]); return nil },
+	} {
+		err := Survive(call)
+		if !errors.Is(err, place.ErrBadResponse) || !strings.Contains(err.Error(), "incomplete") {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, text := range []string{"runtime", "nil", "pointer", "index", "range"} {
+			if strings.Contains(err.Error(), text) {
+				t.Errorf("%s: %v has a text of Go: %q", name, err, text)
+			}
+		}
+	}
+	if err := Survive(func() error { return errTooLong }); !errors.Is(err, errTooLong) {
+		t.Errorf("an error becomes %v", err)
+	}
+}
