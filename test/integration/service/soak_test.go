@@ -75,7 +75,18 @@ func TestSoak(t *testing.T) {
 	store.RefuseOneOf(0) // what waits is uploaded at the end
 	s.recorder.Signal(syscall.SIGINT)
 	s.recorder.Ended(0)
+	s.checkFindings()
 	s.checkBags(store)
+}
+
+// checkFindings checks that nobody was alarmed: the recorder was paused and the master away, but no topic was silent, slow
+// or stamped wrongly.
+func (s *soak) checkFindings() {
+	for line := range strings.Lines(s.recorder.Out.String()) {
+		if strings.Contains(line, "a topic is") || strings.Contains(line, "the stamps of a topic") {
+			s.g.T.Error(line)
+		}
+	}
 }
 
 // soak is the state of TestSoak.
