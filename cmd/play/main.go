@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/doors"
 	"github.com/gorosbag/gorosbag/internal/program/rosout"
+	"github.com/gorosbag/gorosbag/internal/ros2/packed"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
 )
@@ -40,6 +41,7 @@ func run(args []string) int {
 	program.LogConfig(log, line.Settings)
 	limitMemory(program.MemoryLimit("/"))
 
+	defer packed.RemoveAll() // recordings are not closed, see open
 	opening, err := s.selection.opening()
 	if err != nil {
 		return errs.Fail(program.ExitUsage, err)

@@ -8,9 +8,8 @@ import (
 	"iter"
 	"math"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/gorosbag/gorosbag/internal/ros2/db3"
+	"github.com/gorosbag/gorosbag/internal/ros2/packed"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -117,15 +116,25 @@ func (f *dbFile) query(keep func(*rosbag.Connection) bool) db3.Query {
 
 // Cursor implements rosbag.Source.
 func (f *dbFile) Cursor(q rosbag.Query) rosbag.Cursor {
-	c := &dbCursor{f: f, q: f.query(q.Keep), cancel: q.Cancel}
+	c := f.cursor(q.Keep)
+	c.cancel = q.Cancel
 	c.q.Start = nanoseconds(q.Start)
 	c.q.End = nanoseconds(q.End)
 	return c
 }
 
+// cursor returns a cursor over all messages of the connections that keep wants.
+func (f *dbFile) cursor(keep func(*rosbag.Connection) bool) *dbCursor {
+	limit := db3.MaxMessageBytes
+	if f.o.MaxMessageBytes > 0 {
+		limit = f.o.MaxMessageBytes
+	}
+	return &dbCursor{f: f, q: f.query(keep), packed: packed.Decoder{MaxBytes: limit}}
+}
+
 // Index implements rosbag.Indexed.
 func (f *dbFile) Index(_ int, keep func(*rosbag.Connection) bool) (all []rosbag.Entry, err error) {
-	c := &dbCursor{f: f, q: f.query(keep)}
+	c := f.cursor(keep)
 	defer c.Close()
 	for {
 		m, err := c.Next()
@@ -145,7 +154,7 @@ func (f *dbFile) Index(_ int, keep func(*rosbag.Connection) bool) (all []rosbag.
 func (f *dbFile) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, rosbag.Found] {
 	return func(yield func(*rosbag.Connection, rosbag.Found) bool) {
 		latest := map[*rosbag.Connection]rosbag.Found{}
-		c := &dbCursor{f: f, q: f.query(keep)}
+		c := f.cursor(keep)
 		defer c.Close()
 		c.q.End = max(nanoseconds(t), 1)
 		for {
@@ -173,7 +182,7 @@ type dbCursor struct {
 	cancel <-chan struct{}
 	file   *db3.Reader // nil before the first message
 	cursor *db3.Cursor
-	zstd   *zstd.Decoder
+	packed packed.Decoder
 	msg    rosbag.Message
 	order  uint64
 	ended  error
@@ -209,9 +218,11 @@ func (c *dbCursor) Next() (*rosbag.Message, error) {
 		if nanoseconds(at) != m.At {
 			return nil, &rosbag.TopicError{Conn: conn, Err: fmt.Errorf("a message has the time %d ns, which ROS 1 cannot represent", m.At)}
 		}
-		data, err := c.unpacked(m.Data)
-		if err != nil {
-			return nil, &rosbag.TopicError{Conn: conn, Err: err}
+		data := m.Data
+		if c.f.packed {
+			if data, err = c.packed.Unpack(data); err != nil {
+				return nil, &rosbag.TopicError{Conn: conn, Err: err}
+			}
 		}
 		c.order++
 		c.msg = rosbag.Message{Conn: conn, Time: at, Frame: framed(nil, data), Order: c.order, Share: len(data) + 4}
@@ -230,24 +241,6 @@ func (c *dbCursor) begin() error {
 	return err
 }
 
-// unpacked returns the data of a message.
-func (c *dbCursor) unpacked(data []byte) ([]byte, error) {
-	if !c.f.packed {
-		return data, nil
-	}
-	if c.zstd == nil {
-		limit := uint64(db3.MaxMessageBytes)
-		if c.f.o.MaxMessageBytes > 0 {
-			limit = uint64(c.f.o.MaxMessageBytes)
-		}
-		var err error
-		if c.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(limit)); err != nil {
-			return nil, err
-		}
-	}
-	return c.zstd.DecodeAll(data, nil)
-}
-
 // Close implements rosbag.Cursor.
 func (c *dbCursor) Close() {
 	if c.cursor != nil {
@@ -256,10 +249,8 @@ func (c *dbCursor) Close() {
 	if c.file != nil {
 		_ = c.file.Close() // only read from
 	}
-	if c.zstd != nil {
-		c.zstd.Close()
-	}
-	c.cursor, c.file, c.zstd = nil, nil, nil
+	c.packed.Close()
+	c.cursor, c.file, c.packed = nil, nil, packed.Decoder{}
 	if c.ended == nil {
 		c.ended = errCursorClosed
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/ros2/db3"
 	"github.com/gorosbag/gorosbag/internal/ros2/definitions"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
+	"github.com/gorosbag/gorosbag/internal/ros2/packed"
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -63,7 +64,7 @@ func Open(ctx context.Context, path string, o OpenOptions) (*Source, error) {
 			return nil, err
 		}
 	}
-	distro, qos, packed := mapping.Jazzy, map[string]string{}, false
+	distro, qos, isPacked := mapping.Jazzy, map[string]string{}, false
 	if md := rec.Metadata; md != nil {
 		if d, err := mapping.ParseDistro(md.Distro); err == nil {
 			distro = d
@@ -71,8 +72,8 @@ func Open(ctx context.Context, path string, o OpenOptions) (*Source, error) {
 		for _, t := range md.Topics {
 			qos[t.Name] = t.QoS
 		}
-		packed = md.CompressionMode == "message"
-		if packed && md.CompressionFormat != "zstd" {
+		isPacked = md.CompressionMode == "message"
+		if isPacked && md.CompressionFormat != "zstd" {
 			return nil, fmt.Errorf("its messages are packed with %q; zstd can be read", md.CompressionFormat)
 		}
 	}
@@ -81,9 +82,10 @@ func Open(ctx context.Context, path string, o OpenOptions) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.info.Notes = rec.Notes
 	for _, name := range rec.Files {
 		file := filepath.Join(path, name)
-		r, err := s.open(ctx, file, rec.Storage, packed, o)
+		r, err := s.open(ctx, file, rec.Storage, isPacked, o)
 		if err != nil {
 			if st.IsDir() {
 				err = fmt.Errorf("%s: %w", name, err)
@@ -124,15 +126,28 @@ func asDamage(all []error) (list []error) {
 }
 
 // open opens a storage file.
-func (s *Source) open(ctx context.Context, path, storage string, packed bool, o OpenOptions) (raw, error) {
+func (s *Source) open(ctx context.Context, path, storage string, isPacked bool, o OpenOptions) (raw, error) {
+	if strings.HasSuffix(path, rosbag2.PackedSuffix) {
+		f, err := packed.Unpack(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		if s.closers = append(s.closers, f); storage == rosbag2.MCAP {
+			defer f.Close() //nolint:errcheck // it is opened once, and needs no name then
+		}
+		path = f.Name()
+	}
 	if storage == rosbag2.SQLite {
-		return openDatabase(ctx, path, packed, db3.Options{MaxMessageBytes: o.MaxMessageBytes})
+		return openDatabase(ctx, path, isPacked, db3.Options{MaxMessageBytes: o.MaxMessageBytes})
 	}
 	r, closer, err := o.MCAP(path)
 	if err != nil {
 		return nil, err
 	}
 	s.closers = append(s.closers, closer)
+	if isPacked {
+		return &packed.Messages{Storage: r, MaxBytes: o.MaxMessageBytes}, nil
+	}
 	return r, nil
 }
 
@@ -148,7 +163,7 @@ func (s *Source) add(name string, r raw, t *translator, qos map[string]string) {
 
 // finish describes the recording.
 func (s *Source) finish(t *translator) {
-	damage := s.info.Damage
+	damage, notes := s.info.Damage, s.info.Notes
 	var files []rosbag.File
 	for i, f := range s.files {
 		files = append(files, rosbag.FileOf(s.names[i], f.raw))
@@ -156,7 +171,7 @@ func (s *Source) finish(t *translator) {
 	s.info = rosbag.NewSequence(files, rosbag.SequenceOptions{}).Info()
 	t.settle()
 	s.info.Damage = slices.Concat(damage, s.info.Damage, t.damage)
-	s.info.Notes = append(s.info.Notes, t.notes...)
+	s.info.Notes = slices.Concat(notes, s.info.Notes, t.notes)
 	s.conns, s.reports, s.about = t.conns, t.reports, t.about
 	s.info.Version = version(files)
 	s.info.Messages = 0 // only those that can be translated count
@@ -294,7 +309,11 @@ const metadataRecord = "rosbag2"
 func (s *Source) MCAP() *rosbag.MCAPInfo {
 	var all *rosbag.MCAPInfo
 	for _, f := range s.files {
-		r, ok := f.raw.(*bagfmt.Reader)
+		in := f.raw
+		if p, ok := in.(*packed.Messages); ok {
+			in = p.Storage
+		}
+		r, ok := in.(*bagfmt.Reader)
 		if !ok {
 			continue
 		}

@@ -17,6 +17,7 @@ type Recording struct {
 	Files    []string  // in the order of recording, relative to the directory
 	Metadata *Metadata // nil without a metadata.yaml that can be read
 	Damage   []error   // what is wrong with metadata.yaml, and files that are missing
+	Notes    []error   // files that are read in the place of missing ones
 	Unlisted []string  // storage files in the directory that metadata.yaml does not list: they are not read
 }
 
@@ -77,6 +78,7 @@ func readMetadata(dir fs.FS) ([]byte, error) {
 func byMetadata(dir fs.FS, md *Metadata) (*Recording, error) {
 	r := &Recording{Storage: md.Storage, Metadata: md}
 	seen := make(map[string]bool, len(md.Paths))
+	var missing []int // places in r.Files
 	for _, p := range md.Paths {
 		name := p
 		if md.Version < 4 { // relative to the parent of the directory, whose name may be another one by now
@@ -93,28 +95,63 @@ func byMetadata(dir fs.FS, md *Metadata) (*Recording, error) {
 		if seen[name] {
 			return nil, fmt.Errorf("%s lists %q twice; remove one of the two lines", MetadataName, name)
 		}
-		seen[name] = true
-		st, err := fs.Stat(dir, name)
+		plain := strings.TrimSuffix(name, PackedSuffix)
+		seen[name], seen[plain], seen[plain+PackedSuffix] = true, true, true
+		found, err := either(dir, name, plain, plain+PackedSuffix)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			r.Damage = append(r.Damage, fmt.Errorf("%s is missing; %s lists it", name, MetadataName))
-			continue
+			missing = append(missing, len(r.Files))
+			found = name
 		case err != nil:
 			return nil, err
-		case !st.Mode().IsRegular():
-			return nil, fmt.Errorf("%s is not a regular file", name)
 		}
-		r.Files = append(r.Files, name)
+		r.Files = append(r.Files, found)
 	}
 	r.Unlisted = unlisted(dir, seen)
+	r.replace(missing)
 	switch {
 	case r.Storage != MCAP && r.Storage != SQLite:
 		return nil, fmt.Errorf("has the storage %q; %s and %s can be read", r.Storage, MCAP, SQLite)
-	case md.CompressionMode == "file":
-		return nil, fmt.Errorf("is compressed file by file with %s; run zstd -d on each file, then remove compression_format and compression_mode, and the ends of the paths, from %s",
-			md.CompressionFormat, MetadataName)
+	case md.CompressionMode == "file" && md.CompressionFormat != "zstd" && slices.ContainsFunc(r.Files, func(f string) bool { return storageOf(f) == "" }):
+		return nil, fmt.Errorf("its files are packed with %q; zstd can be read", md.CompressionFormat)
 	}
 	return r, nil
+}
+
+// either returns the first of several names that is there. It must be a regular file.
+func either(dir fs.FS, names ...string) (name string, err error) {
+	for _, name = range names {
+		st, err := fs.Stat(dir, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err == nil && !st.Mode().IsRegular():
+			err = fmt.Errorf("%s is not a regular file", name)
+		}
+		return name, err
+	}
+	return "", fs.ErrNotExist
+}
+
+// replace puts files that nobody lists in the place of as many missing ones: they were renamed. Otherwise the
+// missing files are damage. missing are places in r.Files.
+func (r *Recording) replace(missing []int) {
+	other := func(name string) bool { return storageOf(name) != r.Storage }
+	renamed := len(r.Unlisted) == len(missing) && !slices.ContainsFunc(r.Unlisted, other)
+	for n, at := range slices.Backward(missing) {
+		if name := r.Files[at]; renamed {
+			r.Files[at] = r.Unlisted[n]
+			r.Notes = append(r.Notes, fmt.Errorf("%s is missing; %s, which %s does not list, is read in its place", name, r.Unlisted[n], MetadataName))
+		} else {
+			r.Files = slices.Delete(r.Files, at, at+1)
+			r.Damage = append(r.Damage, fmt.Errorf("%s is missing; %s lists it", name, MetadataName))
+		}
+	}
+	slices.Reverse(r.Notes)
+	slices.Reverse(r.Damage)
+	if renamed {
+		r.Unlisted = nil
+	}
 }
 
 // unlisted returns the storage files of a directory that are not known.
@@ -155,6 +192,11 @@ func list(dir fs.FS) (storage string, files []string, err error) {
 		if st, err := fs.Stat(dir, e.Name()); err == nil && !st.Mode().IsRegular() { // of a link, what it points to
 			continue
 		}
+		if plain, ok := strings.CutSuffix(e.Name(), PackedSuffix); ok {
+			if _, err := fs.Stat(dir, plain); err == nil {
+				continue // the same, unpacked
+			}
+		}
 		if storage != "" && s != storage {
 			return "", nil, errors.New("has .mcap and .db3 files, and no metadata.yaml that says which belong together")
 		}
@@ -164,9 +206,12 @@ func list(dir fs.FS) (storage string, files []string, err error) {
 	return storage, files, nil
 }
 
+// PackedSuffix ends the names of files that are packed wholly.
+const PackedSuffix = ".zstd"
+
 // storageOf returns the storage of a file by its name, empty if it is none.
 func storageOf(name string) string {
-	switch path.Ext(name) {
+	switch path.Ext(strings.TrimSuffix(name, PackedSuffix)) {
 	case ".mcap":
 		return MCAP
 	case ".db3":
@@ -191,6 +236,7 @@ func byNumber(a, b string) int {
 
 // splitNumber returns the part of a name before its number, and the number; -1 if it has none.
 func splitNumber(name string) (stem string, n int64) {
+	name = strings.TrimSuffix(name, PackedSuffix)
 	base := strings.TrimSuffix(name, path.Ext(name))
 	stem = strings.TrimRight(base, "0123456789")
 	n, err := strconv.ParseInt(base[len(stem):], 10, 64)

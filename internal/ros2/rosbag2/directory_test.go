@@ -7,6 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
 )
@@ -23,6 +24,7 @@ func TestReadDirectory(t *testing.T) {
 		want          []string
 		storage       string
 		damage, fails string
+		notes         int
 	}{
 		"by number":          {files: []string{"r_10.mcap", "r_2.mcap", "r_1.mcap", "notes.txt", ".x.mcap"}, want: []string{"r_1.mcap", "r_2.mcap", "r_10.mcap"}, storage: "mcap"},
 		"no number first":    {files: []string{"r_0.db3", "r_.db3"}, want: []string{"r_.db3", "r_0.db3"}, storage: "sqlite3"},
@@ -40,7 +42,16 @@ func TestReadDirectory(t *testing.T) {
 		"bad metadata":       {yaml: "a: [", files: []string{"a.mcap"}, want: []string{"a.mcap"}, storage: "mcap", damage: "not valid YAML"},
 		"bad, and no files":  {yaml: "a: [", fails: "not valid YAML"},
 		"lists no files":     {yaml: yaml("8", "mcap"), files: []string{"a.mcap"}, want: []string{"a.mcap"}, storage: "mcap"},
-		"compressed by file": {yaml: yaml("8", "sqlite3", "a.db3.zstd") + "  compression_mode: FILE\n  compression_format: zstd\n", files: []string{"a.db3.zstd"}, fails: "run zstd -d"},
+		"compressed by file": {yaml: yaml("8", "sqlite3", "a.db3.zstd") + "  compression_mode: FILE\n  compression_format: zstd\n", files: []string{"a.db3.zstd"}, want: []string{"a.db3.zstd"}, storage: "sqlite3"},
+		"packed by another":  {yaml: yaml("8", "sqlite3", "a.db3.lz4") + "  compression_mode: FILE\n  compression_format: lz4\n", files: []string{"a.db3.lz4"}, fails: `packed with "lz4"`},
+		"unpacked":           {yaml: yaml("8", "mcap", "a_0.mcap.zstd", "a_1.mcap.zstd"), files: []string{"a_0.mcap", "a_1.mcap.zstd"}, want: []string{"a_0.mcap", "a_1.mcap.zstd"}, storage: "mcap"},
+		"unpacked and kept":  {yaml: yaml("8", "mcap", "a.mcap.zstd"), files: []string{"a.mcap", "a.mcap.zstd"}, want: []string{"a.mcap.zstd"}, storage: "mcap"},
+		"packed later":       {yaml: yaml("8", "mcap", "a.mcap"), files: []string{"a.mcap.zstd"}, want: []string{"a.mcap.zstd"}, storage: "mcap"},
+		"packed, no listing": {files: []string{"r_10.mcap.zstd", "r_2.mcap.zstd", "r_2.mcap"}, want: []string{"r_2.mcap", "r_10.mcap.zstd"}, storage: "mcap"},
+		"renamed":            {yaml: yaml("8", "mcap", "a_0.mcap", "a_1.mcap"), files: []string{"b_0.mcap", "a_1.mcap"}, want: []string{"b_0.mcap", "a_1.mcap"}, storage: "mcap", notes: 1},
+		"all renamed":        {yaml: yaml("8", "mcap", "a_9.mcap", "a_10.mcap"), files: []string{"b_9.mcap", "b_10.mcap"}, want: []string{"b_9.mcap", "b_10.mcap"}, storage: "mcap", notes: 2},
+		"renamed or not":     {yaml: yaml("8", "mcap", "a.mcap"), files: []string{"b.mcap", "c.mcap"}, storage: "mcap", damage: "a.mcap is missing"},
+		"of another storage": {yaml: yaml("8", "mcap", "a.mcap"), files: []string{"b.db3"}, storage: "mcap", damage: "a.mcap is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,11 +72,14 @@ func TestReadDirectory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, r.Files); diff != "" || r.Storage != c.storage {
+			if diff := cmp.Diff(c.want, r.Files, cmpopts.EquateEmpty()); diff != "" || r.Storage != c.storage {
 				t.Errorf("storage %q, files %s", r.Storage, diff)
 			}
 			if c.damage == "" && len(r.Damage) > 0 || c.damage != "" && (len(r.Damage) != 1 || !strings.Contains(r.Damage[0].Error(), c.damage)) {
 				t.Errorf("damage %v; want %q", r.Damage, c.damage)
+			}
+			if len(r.Notes) != c.notes || c.notes > 0 && len(r.Unlisted) > 0 {
+				t.Errorf("notes %v, unlisted %v", r.Notes, r.Unlisted)
 			}
 			if !rosbag2.IsRecording(dir) {
 				t.Error("not a recording")
