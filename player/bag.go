@@ -27,6 +27,5 @@ func NewBag(ctx context.Context, name string, s rosbag.Indexed) (*Bag, error) {
 // Span returns the times of the earliest and of the latest message of the bags, if there is any.
 func Span(bags []*Bag) (first, last rosbag.Time, ok bool) { return source.Span(bags) }
 
-// RecordedMarks returns the marks that were recorded into the bags, by time. They have nothing to do
-// with those of Control.SetMarks.
+// RecordedMarks returns the marks that were recorded into the bags, by time.
 func RecordedMarks(bags []*Bag) []note.Mark { return source.Marks(bags) }

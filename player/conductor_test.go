@@ -431,9 +431,9 @@ func TestStatus(t *testing.T) {
 			},
 		})
 		want := []control.Status{
-			{Rate: 2, BagTime: rosbag.Time{Sec: 100, Nsec: 200e6}, Position: 200 * ms, Length: time.Second, Messages: 1, Played: 200 * ms, Elapsed: 100 * ms, MarkTo: time.Second},
-			{Rate: 2, BagTime: rosbag.Time{Sec: 100, Nsec: 400e6}, Position: 400 * ms, Length: time.Second, Messages: 1, Played: 400 * ms, Elapsed: 200 * ms, Paused: true, MarkTo: time.Second},
-			{Rate: 2, BagTime: rosbag.Time{Sec: 101}, Position: time.Second, Length: time.Second, Messages: 2, Played: time.Second, Elapsed: 500 * ms, MarkTo: time.Second},
+			{Rate: 2, BagTime: rosbag.Time{Sec: 100, Nsec: 200e6}, Position: 200 * ms, Length: time.Second, Messages: 1, Played: 200 * ms, Elapsed: 100 * ms, LoopTo: time.Second},
+			{Rate: 2, BagTime: rosbag.Time{Sec: 100, Nsec: 400e6}, Position: 400 * ms, Length: time.Second, Messages: 1, Played: 400 * ms, Elapsed: 200 * ms, Paused: true, LoopTo: time.Second},
+			{Rate: 2, BagTime: rosbag.Time{Sec: 101}, Position: time.Second, Length: time.Second, Messages: 2, Played: time.Second, Elapsed: 500 * ms, LoopTo: time.Second},
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("(-want +got):\n%s", d)

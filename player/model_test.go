@@ -260,7 +260,7 @@ func randomVerb(r *rand.Rand, length time.Duration) verb {
 		}}
 	case 10:
 		from, to := pos(), pos()
-		return verb{fmt.Sprint("marks ", from, " ", to), func(c control.Control) { _ = c.SetMarks(from, to) }, func(m *model, now time.Duration) {
+		return verb{fmt.Sprint("range ", from, " ", to), func(c control.Control) { _ = c.SetLoopRange(from, to) }, func(m *model, now time.Duration) {
 			from, to := max(from, 0), min(to, m.length)
 			if from >= to {
 				return

@@ -36,7 +36,7 @@ func TestLoopByHeader(t *testing.T) {
 		}
 		o := Options{Bags: testplay.OpenBags(t, bag), ByHeader: true, HeaderReach: 3 * s, Loop: true, Paused: true}
 		steer(t, g, o, ordersAt{
-			100 * ms:  func(c control.Control) { _ = c.SetMarks(2*s, 3*s) },
+			100 * ms:  func(c control.Control) { _ = c.SetLoopRange(2*s, 3*s) },
 			200 * ms:  seek(2 * s),
 			s:         toggle,
 			3400 * ms: stop,

@@ -148,7 +148,7 @@ func TestStampsNow(t *testing.T) {
 		"latched, at the end of a pass": {
 			append([]stampedMessage{sensor("/map", 0, 5*ms)}, append(sensors(30 * ms)[1:3], sensor("/map", 200*ms, 0))...),
 			Options{Loop: true},
-			ordersAt{0: func(c control.Control) { _ = c.SetMarks(50*ms, 200*ms) }, 310 * ms: stop},
+			ordersAt{0: func(c control.Control) { _ = c.SetLoopRange(50*ms, 200*ms) }, 310 * ms: stop},
 			"0s /map -5ms; 100ms /s -30ms; 200ms /s -30ms; 200ms /map 0s; 250ms /map -5ms; 300ms /s -30ms",
 		},
 		"another clock, hours ahead and as good as ours": {
@@ -267,7 +267,7 @@ func TestStampsNeverGoBack(t *testing.T) {
 					case 6:
 						c.StepBack()
 					case 7:
-						_ = c.SetMarks(to/2, to+100*ms)
+						_ = c.SetLoopRange(to/2, to+100*ms)
 					}
 				}
 			}

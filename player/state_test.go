@@ -67,7 +67,7 @@ func TestStateAfterJumps(t *testing.T) {
 		},
 		"loop: who has changed, and who had nothing to say yet": {
 			Options{Loop: true},
-			ordersAt{0: func(c control.Control) { _ = c.SetMarks(350*ms, 550*ms) }, 560 * ms: stop},
+			ordersAt{0: func(c control.Control) { _ = c.SetLoopRange(350*ms, 550*ms) }, 560 * ms: stop},
 			"0s /a#1 a0; 100ms /tf#1 latched 1a; 200ms /tf#2 latched 2a; 300ms /a#1 a3; 400ms /tf#1 latched 1b; 500ms /map#1 latched map; " +
 				"550ms /map#1 unlatched; 550ms /tf#1 latched 1a; 560ms drain",
 		},
@@ -197,7 +197,7 @@ func TestSkipEmpty(t *testing.T) {
 		"seek":   {Options{SkipEmpty: time.Second}, ordersAt{50 * ms: seek(time.Second)}, "0s 0; 50ms 2; 150ms 3; 150ms 4; 250ms 5; 250ms drain"},
 		"loop": {
 			Options{SkipEmpty: time.Second, Start: 5 * time.Second, Loop: true},
-			ordersAt{150 * ms: stop, 50 * ms: func(c control.Control) { _ = c.SetMarks(0, 1900*ms) }},
+			ordersAt{150 * ms: stop, 50 * ms: func(c control.Control) { _ = c.SetLoopRange(0, 1900*ms) }},
 			"0s 2; 100ms 3; 100ms 2; 150ms drain",
 		},
 	}

@@ -36,8 +36,8 @@ func (c *conductor) status() control.Status {
 		Messages: c.output.Messages(),
 
 		Loop:          s.Loop,
-		MarkFrom:      s.From,
-		MarkTo:        s.To,
+		LoopFrom:      s.From,
+		LoopTo:        s.To,
 		Bookmarks:     s.Bookmarks,
 		PauseOnTopics: s.PauseOnTopics && c.plan.Pauses,
 		PausedBy:      s.PausedBy,

@@ -100,11 +100,11 @@ func (c *conductor) SetLoop(on bool) {
 	c.apply(c.transport.SetLoop(on, c.time.Now()))
 }
 
-// SetMarks implements Control.
-func (c *conductor) SetMarks(from, to time.Duration) error {
+// SetLoopRange implements Control.
+func (c *conductor) SetLoopRange(from, to time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, err := c.transport.SetMarks(from, to, c.time.Now())
+	e, err := c.transport.SetLoopRange(from, to, c.time.Now())
 	c.apply(e)
 	return err
 }

@@ -183,11 +183,11 @@ func TestSteer(t *testing.T) {
 			ordersAt{150 * ms: toggle, 300 * ms: func(c control.Control) { c.Burst(4) }, 400 * ms: toggle},
 			"0s 0; 100ms 1; 300ms 2; 300ms 3; 300ms 4; 300ms 5; 500ms 6; 600ms 7; 700ms 8; 800ms 9; 800ms drain",
 		},
-		"loop between marks": {
+		"loop over a range": {
 			Options{},
 			ordersAt{
 				150 * ms: func(c control.Control) {
-					if err := c.SetMarks(250*ms, 450*ms); err != nil {
+					if err := c.SetLoopRange(250*ms, 450*ms); err != nil {
 						t.Error(err)
 					}
 					c.SetLoop(true)
@@ -197,10 +197,10 @@ func TestSteer(t *testing.T) {
 			// At 450 ms the first pass ends. The next one, 250 to 450 ms, and a third that goes on.
 			"0s 0; 100ms 1; 200ms 2; 300ms 3; 400ms 4; 500ms 3; 600ms 4; 700ms 3; 800ms 4; 900ms 5; 1s 6; 1.1s 7; 1.2s 8; 1.3s 9; 1.3s drain",
 		},
-		"a mark that play has passed": {
+		"an end that play has passed": {
 			Options{},
 			ordersAt{
-				550 * ms: func(c control.Control) { _ = c.SetMarks(100*ms, 300*ms); c.SetLoop(true) },
+				550 * ms: func(c control.Control) { _ = c.SetLoopRange(100*ms, 300*ms); c.SetLoop(true) },
 				700 * ms: stop,
 			},
 			"0s 0; 100ms 1; 200ms 2; 300ms 3; 400ms 4; 500ms 5; 550ms 1; 650ms 2; 700ms drain",
@@ -208,7 +208,7 @@ func TestSteer(t *testing.T) {
 		"seek after the loop": {
 			Options{Loop: true},
 			ordersAt{
-				50 * ms:  func(c control.Control) { _ = c.SetMarks(100*ms, 200*ms) },
+				50 * ms:  func(c control.Control) { _ = c.SetLoopRange(100*ms, 200*ms) },
 				150 * ms: seek(750 * ms),
 				750 * ms: stop,
 			},

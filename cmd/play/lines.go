@@ -105,8 +105,8 @@ func (n *eventLog) logChanges(last, now *control.Status) {
 	if now.Rate != last.Rate {
 		n.changes.Info("rate changed", zap.Float64("rate", now.Rate))
 	}
-	if now.Loop != last.Loop || now.MarkFrom != last.MarkFrom || now.MarkTo != last.MarkTo {
-		n.changes.Info("loop changed", zap.Bool("on", now.Loop), zap.Duration("from", now.MarkFrom), zap.Duration("to", now.MarkTo))
+	if now.Loop != last.Loop || now.LoopFrom != last.LoopFrom || now.LoopTo != last.LoopTo {
+		n.changes.Info("loop changed", zap.Bool("on", now.Loop), zap.Duration("from", now.LoopFrom), zap.Duration("to", now.LoopTo))
 	}
 	if now.PauseOnTopics != last.PauseOnTopics {
 		n.changes.Info("pausing on topics changed", zap.Bool("on", now.PauseOnTopics))

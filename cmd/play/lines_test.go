@@ -83,7 +83,7 @@ func steps(c *changing) {
 		func(s *control.Stats) { s.Paused = false },
 		func(s *control.Stats) { s.Rate = 2 },
 		func(s *control.Stats) { s.Seeks, s.Position = 1, 7*time.Second },
-		func(s *control.Stats) { s.Loop, s.MarkFrom, s.MarkTo = true, time.Second, 9*time.Second },
+		func(s *control.Stats) { s.Loop, s.LoopFrom, s.LoopTo = true, time.Second, 9*time.Second },
 		func(s *control.Stats) { s.Pass, s.Position = 1, time.Second },
 		func(s *control.Stats) { s.PauseOnTopics = true },
 		func(s *control.Stats) { s.Delayed = time.Second },

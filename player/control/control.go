@@ -39,11 +39,11 @@ type Control interface {
 	Seek(to time.Duration)
 	// SetRate sets the bag time per wall time, from MinRate to MaxRate, without a jump.
 	SetRate(rate float64) error
-	// SetLoop switches looping on or off: when play reaches the second mark, it continues at
-	// the first.
+	// SetLoop switches looping on or off: when play reaches the end of the range, it continues
+	// at its beginning.
 	SetLoop(on bool)
-	// SetMarks sets the range that SetLoop repeats. The default is everything that is played.
-	SetMarks(from, to time.Duration) error
+	// SetLoopRange sets the range that SetLoop repeats. The default is everything that is played.
+	SetLoopRange(from, to time.Duration) error
 	// Bookmark adds the current position to Status.Bookmarks and returns it. There can be 1000
 	// bookmarks; the next one is refused with ErrBookmarks.
 	Bookmark() (time.Duration, error)
@@ -107,7 +107,7 @@ type Status struct {
 	Messages uint64        // published so far
 
 	Loop             bool            // by SetLoop
-	MarkFrom, MarkTo time.Duration   // by SetMarks
+	LoopFrom, LoopTo time.Duration   // by SetLoopRange
 	Bookmarks        []time.Duration // in the order in which they were set; not to be modified
 	PauseOnTopics    bool            // play pauses for topics, and there are such topics
 	PausedBy         string          // the topic that play has paused for; empty if it has not

@@ -6,8 +6,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bags/note"
 )
 
-// Marks returns the marks that were recorded into the bags, by time. They have nothing
-// to do with those of Control.SetMarks.
+// Marks returns the marks that were recorded into the bags, by time.
 func Marks(bags []*Recording) []note.Mark {
 	var all []note.Mark
 	for _, b := range bags {

@@ -68,7 +68,7 @@ func (t *Transport) Publish(at Place, pos, now time.Duration) Pace {
 }
 
 // minPassTime is the shortest wall time of a pass. A loop around one message, or between two
-// marks that are almost equal, would otherwise occupy a core and flood the subscribers.
+// ends that are almost equal, would otherwise occupy a core and flood the subscribers.
 // ADR 0080: a pass ends one message interval after its last message.
 const minPassTime = 10 * time.Millisecond
 

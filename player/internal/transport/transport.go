@@ -181,7 +181,7 @@ func (t *Transport) SetRate(rate float64, now time.Duration) {
 	t.head.setRate(rate, now)
 }
 
-// SetLoop switches looping on or off: at the second mark, play continues at the first.
+// SetLoop switches looping on or off: at the end of the range, play continues at its beginning.
 func (t *Transport) SetLoop(on bool, now time.Duration) Effects {
 	if t.loop.On == on {
 		return Effects{}
@@ -190,11 +190,11 @@ func (t *Transport) SetLoop(on bool, now time.Duration) Effects {
 	return t.loopChanged(now)
 }
 
-// SetMarks sets the range that SetLoop repeats.
-func (t *Transport) SetMarks(from, to, now time.Duration) (Effects, error) {
+// SetLoopRange sets the range that SetLoop repeats.
+func (t *Transport) SetLoopRange(from, to, now time.Duration) (Effects, error) {
 	from, to = max(from, 0), min(to, t.head.length)
 	if from >= to {
-		return Effects{}, fmt.Errorf("marks at %v and %v: the second has to be after the first, and both in the %v that are played",
+		return Effects{}, fmt.Errorf("a loop from %v to %v: its end has to be after its beginning, and both in the %v that are played",
 			from, to, t.head.length)
 	}
 	t.loop.From, t.loop.To = from, to

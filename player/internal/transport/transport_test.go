@@ -201,19 +201,19 @@ func TestEffects(t *testing.T) {
 			pos: []time.Duration{0}, do: func(p *Transport) Effects { p.Seek(500*ms, 0); return p.SetLoop(true, 0) },
 			want: Effects{Changed: true, Read: true, Request: ReadRequest{From: at(500 * ms), Arrive: true, Loop: Loop{On: true, To: Forever}}},
 		},
-		"marks that play has passed": {
+		"ends that play has passed": {
 			o: Options{Loop: Loop{On: true}}, pos: []time.Duration{0, 400 * ms},
-			do:   func(p *Transport) Effects { e, _ := p.SetMarks(200*ms, 400*ms, 400*ms); return e },
+			do:   func(p *Transport) Effects { e, _ := p.SetLoopRange(200*ms, 400*ms, 400*ms); return e },
 			want: Effects{Changed: true, Moved: true, Read: true, Request: ReadRequest{From: at(200 * ms), Arrive: true, Loop: marked}},
 		},
-		"marks ahead of play": {
+		"ends ahead of play": {
 			o: Options{Loop: Loop{On: true}}, pos: []time.Duration{0},
-			do:   func(p *Transport) Effects { e, _ := p.SetMarks(200*ms, 400*ms, 0); return e },
+			do:   func(p *Transport) Effects { e, _ := p.SetLoopRange(200*ms, 400*ms, 0); return e },
 			want: Effects{Changed: true, Read: true, Request: ReadRequest{From: Place{zero, 1}, Loop: marked}},
 		},
-		"marks up to the end": {
+		"ends up to the last message": {
 			pos:  []time.Duration{0},
-			do:   func(p *Transport) Effects { e, _ := p.SetMarks(-ms, time.Hour, 0); return e },
+			do:   func(p *Transport) Effects { e, _ := p.SetLoopRange(-ms, time.Hour, 0); return e },
 			want: Effects{Changed: true, Read: true, Request: ReadRequest{From: Place{zero, 1}, Loop: loop}},
 		},
 		"loop off after the end": {
@@ -243,9 +243,9 @@ func TestEffects(t *testing.T) {
 func TestMarksThatAreNone(t *testing.T) {
 	t.Parallel()
 	p := playing(Options{}, 0)
-	for _, marks := range [][2]time.Duration{{400 * ms, 400 * ms}, {400 * ms, 200 * ms}, {time.Second, time.Hour}, {-time.Hour, 0}} {
-		if e, err := p.SetMarks(marks[0], marks[1], 0); err == nil || e != (Effects{}) {
-			t.Errorf("marks at %v: %v, %v", marks, e, err)
+	for _, ends := range [][2]time.Duration{{400 * ms, 400 * ms}, {400 * ms, 200 * ms}, {time.Second, time.Hour}, {-time.Hour, 0}} {
+		if e, err := p.SetLoopRange(ends[0], ends[1], 0); err == nil || e != (Effects{}) {
+			t.Errorf("from and to %v: %v, %v", ends, e, err)
 		}
 	}
 	if s := p.State(0); s.From != 0 || s.To != time.Second {

@@ -241,7 +241,7 @@ func TestControlledElsewhere(t *testing.T) {
 	state(t, v, "the speed", func(s viewer.Playback) bool { return s.Speed == 3 && !s.DidSeek && s.Request == "" })
 	post("seek", `{"to": 5}`)
 	state(t, v, "a jump", func(s viewer.Playback) bool { return s.DidSeek && s.At == at(5) && s.Request == "" })
-	post("marks", `{"from": 5, "to": 5.5}`)
+	post("loop_range", `{"from": 5, "to": 5.5}`)
 	post("loop", `{"on": true}`)
 	before := len(v.States())
 	post("play", "")

@@ -21,7 +21,7 @@ func TestServicesSteerPlay(t *testing.T) {
 	bags.Make(g, "walk.bag", bags.Walk()...)
 	e := peers.Listen(g, "listener", "/chatter", "/state")
 	play := g.Start("goplay", "walk.bag", "-d", "0.6", "-k", "--pause", "__name:=player")
-	g.Listed("rosservice", "/player/bookmark", "/player/is_paused", "/player/loop", "/player/mark_from", "/player/mark_to", "/player/pause",
+	g.Listed("rosservice", "/player/bookmark", "/player/is_paused", "/player/loop", "/player/loop_from", "/player/loop_to", "/player/pause",
 		"/player/pause_on_topics", "/player/pause_playback", "/player/play", "/player/step", "/player/step_back", "/player/stop", "/player/toggle")
 	g.Listed("rostopic", "/player/burst", "/player/seek", "/player/seek_to", "/player/set_rate", "/player/status")
 	harness.Contains(t, g.Run("rostopic", "type", "/player/seek"), "std_msgs/Float64") // so that the shell completes a command
@@ -116,7 +116,7 @@ func TestMarksSideBySide(t *testing.T) {
 	p := startPlayer(g, bags.Demo(t), "--loop")
 	p.begun()
 	for _, length := range []string{"0.000000001", "0.001"} {
-		p.post("marks", `{"from": 1, "to": 1`+length[1:]+`}`)
+		p.post("loop_range", `{"from": 1, "to": 1`+length[1:]+`}`)
 		begun := time.Now() // before the state: a machine that stands still makes the passes seem slower
 		first := p.state().Pass
 		const passes = 50

@@ -95,12 +95,12 @@ func TestPlayScreenKeys(t *testing.T) {
 	press("Down", "rate 2x ")
 	press("=", "rate 1x ")
 
-	press("[", "marks 0:29.0 to 1:40.0")
+	press("[", "loop off, 0:29.0 to 1:40.0")
 	press("5", "PAUSED 0:50.000 of")
-	press("]", "marks 0:29.0 to 0:50.0")
+	press("]", "loop off, 0:29.0 to 0:50.0")
 	press("l", "loop 0:29.0 to 0:50.0")
 	tm.Shows("PAUSED 0:29.000 of") // the second mark is where the first is
-	press("l", "marks 0:29.0 to 0:50.0")
+	press("l", "loop off, 0:29.0 to 0:50.0")
 	press("5", "PAUSED 0:50.000 of")
 
 	tm.Shows("pauses on topics")
@@ -147,7 +147,7 @@ func TestPlayScreenLoop(t *testing.T) {
 	tm.Keys("1")
 	tm.Shows("PAUSED 0:10.000")
 	tm.Keys("[")
-	tm.Shows("marks 0:10.0 to 1:40.0")
+	tm.Shows("loop off, 0:10.0 to 1:40.0")
 	tm.Keys("2")
 	tm.Shows("PAUSED 0:20.000")
 	tm.Keys("]", "l")
@@ -160,7 +160,7 @@ func TestPlayScreenLoop(t *testing.T) {
 	for _, word := range e.Texts("/walk") {
 		n, err := strconv.Atoi(word)
 		if err != nil || n > 20 {
-			t.Errorf("/walk beyond the second mark: %q", word)
+			t.Errorf("/walk beyond the end of the loop: %q", word)
 		}
 		if n == 10 {
 			rounds++

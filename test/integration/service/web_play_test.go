@@ -26,8 +26,8 @@ type playback struct {
 	Position  float64   `json:"position"`
 	Messages  int       `json:"messages"`
 	Loop      bool      `json:"loop"`
-	MarkFrom  float64   `json:"mark_from"`
-	MarkTo    float64   `json:"mark_to"`
+	LoopFrom  float64   `json:"loop_from"`
+	LoopTo    float64   `json:"loop_to"`
 	Bookmarks []float64 `json:"bookmarks"`
 	Seeks     int       `json:"seeks"`
 	Topics    []struct {
@@ -106,11 +106,11 @@ func TestPlayerPage(t *testing.T) {
 	is("a step back", func(p playback) bool { return p.Position < here && p.Position > stepped.Position })
 
 	b.click("#from")
-	is("a mark", func(p playback) bool { return math.Abs(p.MarkFrom-p.Position) < 0.05 && p.MarkTo > 9 })
+	is("a mark", func(p playback) bool { return math.Abs(p.LoopFrom-p.Position) < 0.05 && p.LoopTo > 9 })
 	b.drag("#timeline", 0.2, 0.5)
 	is("a drag", at(0.5*length))
 	b.click("#to")
-	is("the other mark", func(p playback) bool { return math.Abs(p.MarkTo-0.5*length) < 0.05 && p.MarkFrom > 2 })
+	is("the other mark", func(p playback) bool { return math.Abs(p.LoopTo-0.5*length) < 0.05 && p.LoopFrom > 2 })
 	b.click("#loop")
 	is("the loop", func(p playback) bool { return p.Loop })
 	b.click("#bookmark")
@@ -139,7 +139,7 @@ func TestPlayerPage(t *testing.T) {
 	b.shows("#state", "Paused")
 	b.press("#loop")
 	b.press("#clear")
-	is("no marks", func(p playback) bool { return !p.Loop && p.MarkFrom == 0 && p.MarkTo > 9 })
+	is("no marks", func(p playback) bool { return !p.Loop && p.LoopFrom == 0 && p.LoopTo > 9 })
 	b.verdict()
 	b.click("#stop")
 	if code := play.Wait(); code != 0 {
@@ -188,14 +188,14 @@ func TestExtremeCommands(t *testing.T) {
 	for _, rate := range []string{"1e-308", "0", "-1", "1e308"} {
 		post("rate", `{"rate":`+rate+`}`, 400)
 	}
-	post("marks", `{"from":2,"to":2}`, 400)
-	post("marks", `{"from":3,"to":2}`, 400)
+	post("loop_range", `{"from":2,"to":2}`, 400)
+	post("loop_range", `{"from":3,"to":2}`, 400)
 
 	post("seek", `{"to":2}`, 200)
 	post("step", "", 200)
 	at := webState[playback](t, address)
 	const wide, pass = 1e-9, 10 * time.Millisecond
-	post("marks", fmt.Sprintf(`{"from":%.9f,"to":%.9f}`, at.Position, at.Position+wide), 200)
+	post("loop_range", fmt.Sprintf(`{"from":%.9f,"to":%.9f}`, at.Position, at.Position+wide), 200)
 	post("loop", `{"on":true}`, 200)
 	start := time.Now()
 	post("play", "", 200)

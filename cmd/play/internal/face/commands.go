@@ -37,9 +37,9 @@ func (f *Face) Commands() []command.Command {
 		{Topic: "seek_to", Params: []command.Param{{Name: "time", Kind: command.Time}}, Do: f.order(seekToTime)},
 		{Topic: "set_rate", HTTP: "rate", Params: []command.Param{{Name: "rate", Kind: command.Number}}, Do: f.order(setRate)},
 		{Service: "loop", HTTP: "loop", Params: on, Do: f.order(setLoop)},
-		{HTTP: "marks", Params: []command.Param{{Name: "from", Kind: command.Number}, {Name: "to", Kind: command.Number}}, Do: f.order(setMarks)},
-		{Service: "mark_from", Do: f.order(markFrom)},
-		{Service: "mark_to", Do: f.order(markTo)},
+		{HTTP: "loop_range", Params: []command.Param{{Name: "from", Kind: command.Number}, {Name: "to", Kind: command.Number}}, Do: f.order(setLoopRange)},
+		{Service: "loop_from", Do: f.order(loopFrom)},
+		{Service: "loop_to", Do: f.order(loopTo)},
 		{Service: "bookmark", HTTP: "bookmark", Do: f.order(bookmark)},
 		{Service: "pause_on_topics", HTTP: "pause_topics", Params: on, Do: f.order(pauseOnTopics)},
 		{HTTP: "topic", Params: []command.Param{{Name: "topic", Kind: command.Text}, {Name: "on", Kind: command.Bool}}, Do: f.order(setTopic)},
@@ -216,10 +216,10 @@ func setLoop(c control.Control, given command.Params) (string, bool, error) {
 		return "not looping", true, nil
 	}
 	s := c.Status()
-	return fmt.Sprintf("looping from %s s to %s s", precise(s.MarkFrom), precise(s.MarkTo)), true, nil
+	return fmt.Sprintf("looping from %s s to %s s", precise(s.LoopFrom), precise(s.LoopTo)), true, nil
 }
 
-func setMarks(c control.Control, given command.Params) (string, bool, error) {
+func setLoopRange(c control.Control, given command.Params) (string, bool, error) {
 	from, err := duration(given.Number("from"))
 	if err != nil {
 		return "", false, err
@@ -228,31 +228,31 @@ func setMarks(c control.Control, given command.Params) (string, bool, error) {
 	if err != nil {
 		return "", false, err
 	}
-	return mark(c, from, to)
+	return setRange(c, from, to)
 }
 
-// markFrom sets the start of the loop to the present position. An end before it is reset.
-func markFrom(c control.Control, _ command.Params) (string, bool, error) {
+// loopFrom sets the start of the loop to the present position. An end before it is reset.
+func loopFrom(c control.Control, _ command.Params) (string, bool, error) {
 	s := c.Status()
-	to := s.MarkTo
+	to := s.LoopTo
 	if to <= s.Position {
 		to = s.Length
 	}
-	return mark(c, s.Position, to)
+	return setRange(c, s.Position, to)
 }
 
-// markTo sets the end of the loop to the present position. A start after it is reset.
-func markTo(c control.Control, _ command.Params) (string, bool, error) {
+// loopTo sets the end of the loop to the present position. A start after it is reset.
+func loopTo(c control.Control, _ command.Params) (string, bool, error) {
 	s := c.Status()
-	from := s.MarkFrom
+	from := s.LoopFrom
 	if from >= s.Position {
 		from = 0
 	}
-	return mark(c, from, s.Position)
+	return setRange(c, from, s.Position)
 }
 
-func mark(c control.Control, from, to time.Duration) (string, bool, error) {
-	if err := c.SetMarks(from, to); err != nil {
+func setRange(c control.Control, from, to time.Duration) (string, bool, error) {
+	if err := c.SetLoopRange(from, to); err != nil {
 		return "", false, invalid(err)
 	}
 	return fmt.Sprintf("~loop goes from %s s to %s s", precise(from), precise(to)), true, nil

@@ -41,7 +41,7 @@ func find(t *testing.T, ui *face.Face, is func(*command.Command) bool) *command.
 // early is a player two seconds after the first of ten seconds.
 func early() (*face.Face, *fakePlayer) {
 	ui, f := playing("/t")
-	f.stats.Position, f.stats.Length, f.stats.MarkTo, f.stats.BagTime = 2*time.Second, 10*time.Second, 0, rosbag.Time{Sec: 1002}
+	f.stats.Position, f.stats.Length, f.stats.LoopTo, f.stats.BagTime = 2*time.Second, 10*time.Second, 0, rosbag.Time{Sec: 1002}
 	return ui, f
 }
 
@@ -74,8 +74,8 @@ func TestServices(t *testing.T) {
 		{"play", nil, "true: playing" + at},
 		{"toggle", nil, "true: paused" + at},
 		{"toggle", nil, "true: playing" + at},
-		{"mark_from", nil, "true: ~loop goes from 2.000 s to 10.000 s"},
-		{"mark_to", nil, "true: ~loop goes from 0.000 s to 2.000 s"},
+		{"loop_from", nil, "true: ~loop goes from 2.000 s to 10.000 s"},
+		{"loop_to", nil, "true: ~loop goes from 0.000 s to 2.000 s"},
 		{"loop", on, "true: looping from 0.000 s to 2.000 s"},
 		{"loop", off, "true: not looping"},
 		{"bookmark", nil, "true: bookmark at 2.000 s"},

@@ -71,8 +71,8 @@ func playDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
 		{Key: "bytes read ahead", Value: strconv.Itoa(s.AheadBytes)},
 		{Key: "waiting for", Value: strings.Join(s.WaitingFor, " ")},
 		{Key: "loop", Value: strconv.FormatBool(s.Loop)},
-		{Key: "mark from", Value: precise(s.MarkFrom)},
-		{Key: "mark to", Value: precise(s.MarkTo)},
+		{Key: "loop from", Value: precise(s.LoopFrom)},
+		{Key: "loop to", Value: precise(s.LoopTo)},
 		{Key: "bookmarks", Value: strings.Join(bookmarks, " ")},
 		{Key: "pauses on topics", Value: strconv.FormatBool(s.PauseOnTopics)},
 	}}

@@ -49,7 +49,7 @@ func TestVerbs(t *testing.T) {
 		{"rate", `{"rate":0.25}`, 200, "rate 0.25"},
 		{"loop", `{"on":true}`, 200, "loop true"},
 		{"pause_topics", `{"on":false}`, 200, "pause on topics false"},
-		{"marks", `{"from":1,"to":2.5}`, 200, "marks 1s 2.5s"},
+		{"loop_range", `{"from":1,"to":2.5}`, 200, "range 1s 2.5s"},
 		{"topic", `{"topic":"/t","on":false}`, 200, "topic /t false"},
 
 		{"burst", `{"n":0}`, 400, "n must be between 1 and 1000000"},
@@ -65,11 +65,11 @@ func TestVerbs(t *testing.T) {
 		{"rate", `[1]`, 400, "the body is not a JSON object: want"},
 		{"burst", `{"n":1.5}`, 400, "n must be a whole number"},
 		{"loop", `{"on":1}`, 400, "on must be true or false"},
-		{"marks", `x`, 400, "want a JSON object with from (a number), to (a number)"},
+		{"loop_range", `x`, 400, "want a JSON object with from (a number), to (a number)"},
 		{"pause", `x`, 400, "the body is not a JSON object: want no body"},
 		{"rate", `{"x":"` + strings.Repeat("x", 20<<10) + `"}`, 413, "too large"},
 		{"loop", `{}`, 400, "on must be true or false"},
-		{"marks", `{"from":2,"to":1}`, 400, "there is no such thing"},
+		{"loop_range", `{"from":2,"to":1}`, 400, "there is no such thing"},
 		{"topic", `{"topic":"/other","on":true}`, 400, "there is no such thing"},
 		{"topic", `{"topic":"/t"}`, 400, "on must be"},
 		{"pause", `{"on":true}`, 400, "unknown field"},
@@ -209,7 +209,7 @@ func TestReadingChangesNothing(t *testing.T) {
 	t.Parallel()
 	backend, player := playing("/t")
 	c := webtest.Serve(t, backend)
-	for _, name := range []string{"play", "pause", "toggle", "step", "step_back", "burst", "seek", "rate", "loop", "marks", "bookmark", "topic", "pause_topics", "stop"} {
+	for _, name := range []string{"play", "pause", "toggle", "step", "step_back", "burst", "seek", "rate", "loop", "loop_range", "bookmark", "topic", "pause_topics", "stop"} {
 		for _, method := range []string{"GET", "HEAD", "PUT", "DELETE", "OPTIONS"} {
 			if a := c.Do(method, "/api/v1/"+name, ""); a.Status < 400 {
 				t.Errorf("%s %s: %d", method, name, a.Status)

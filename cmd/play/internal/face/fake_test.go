@@ -23,7 +23,7 @@ type fakePlayer struct {
 func newFakePlayer(topics ...string) *fakePlayer {
 	f := &fakePlayer{stats: control.Stats{Status: control.Status{
 		Phase: control.PhasePlay, Rate: 1, Played: 9987 * time.Millisecond, Elapsed: 10 * time.Second, Late: 130 * time.Microsecond, BagTime: rosbag.TimeOf(time.Unix(1_748_682_000, 0)),
-		Position: 21*time.Second + 300*time.Millisecond, Length: 75 * time.Second, MarkTo: 75 * time.Second, Messages: 48_211,
+		Position: 21*time.Second + 300*time.Millisecond, Length: 75 * time.Second, LoopTo: 75 * time.Second, Messages: 48_211,
 	}}}
 	for i, topic := range topics {
 		f.stats.Topics = append(f.stats.Topics, control.TopicStats{
@@ -94,11 +94,11 @@ func (f *fakePlayer) SetLoop(on bool) {
 	f.did(fmt.Sprint("loop ", on), func(s *control.Stats) { s.Loop = on })
 }
 
-func (f *fakePlayer) SetMarks(from, to time.Duration) error {
+func (f *fakePlayer) SetLoopRange(from, to time.Duration) error {
 	if from >= to {
 		return errFake
 	}
-	f.did(fmt.Sprint("marks ", from, " ", to), func(s *control.Stats) { s.MarkFrom, s.MarkTo = from, to })
+	f.did(fmt.Sprint("range ", from, " ", to), func(s *control.Stats) { s.LoopFrom, s.LoopTo = from, to })
 	return nil
 }
 

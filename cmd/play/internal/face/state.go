@@ -26,8 +26,8 @@ type playState struct {
 	Damaged       int         `json:"damaged_places"`
 	LostInDamage  *uint64     `json:"lost_in_damage"` // at most
 	Loop          bool        `json:"loop"`
-	MarkFrom      float64     `json:"mark_from"`
-	MarkTo        float64     `json:"mark_to"`
+	LoopFrom      float64     `json:"loop_from"`
+	LoopTo        float64     `json:"loop_to"`
 	Bookmarks     []float64   `json:"bookmarks"`
 	PauseOnTopics bool        `json:"pause_on_topics"`
 	PausedBy      string      `json:"paused_by"` // a topic
@@ -72,7 +72,7 @@ func (f *Face) Poll(now time.Time) web.View {
 		Phase: phases[stats.Phase], Paused: stats.Paused, Rate: stats.Rate, Achieved: thousandths(stats.Achieved()),
 		Late: stats.Late.Round(time.Microsecond).Seconds(), BagTime: float64(stats.BagTime.Std().UnixMilli()) / 1e3,
 		Position: web.Seconds(stats.Position), Length: web.Seconds(stats.Length), Pass: stats.Pass, Messages: stats.Messages,
-		Loop: stats.Loop, MarkFrom: web.Seconds(stats.MarkFrom), MarkTo: web.Seconds(stats.MarkTo), Bookmarks: make([]float64, len(stats.Bookmarks)),
+		Loop: stats.Loop, LoopFrom: web.Seconds(stats.LoopFrom), LoopTo: web.Seconds(stats.LoopTo), Bookmarks: make([]float64, len(stats.Bookmarks)),
 		PauseOnTopics: stats.PauseOnTopics, PausedBy: stats.PausedBy, Delayed: web.Seconds(stats.Delayed), Seeks: stats.Seeks,
 		Starved: stats.Starved, Starving: web.Seconds(stats.Starving), Ahead: stats.AheadBytes, WaitingFor: append([]string{}, stats.WaitingFor...),
 		Topics: make([]playTopic, len(stats.Topics)), Damaged: stats.Damage.Places,

@@ -85,7 +85,7 @@ func (v *View) ruler(s *control.Status, w int) string {
 	for _, at := range s.Bookmarks {
 		put(at, "*")
 	}
-	if from, to, marked := marks(s); marked {
+	if from, to, part := loopRange(s); part {
 		put(from, "[")
 		put(to, "]")
 	}

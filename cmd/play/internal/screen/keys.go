@@ -65,9 +65,9 @@ func (s *Orders) Keys() []term.Key[control.Stats] {
 		{Press: []keys.Key{keys.ShiftRight, keys.PageDown}, Help: "60 s on", Do: func() { s.move(long) }},
 		{Press: []keys.Key{keys.Home}, Help: "to the start", Do: func() { s.Seek(0) }},
 		{Press: []keys.Key{keys.End}, Help: "to the end", Do: func() { s.Seek(s.Status().Length) }},
-		{Press: []keys.Key{'['}, Help: "loop from here", Do: func() { s.run("mark_from", nil) }},
-		{Press: []keys.Key{']'}, Help: "loop to here", Do: func() { s.run("mark_to", nil) }},
-		{Press: []keys.Key{'l'}, Name: loopName, Help: "loop between the marks, or no more", Do: func() { s.run("loop", command.Params{"on": !s.Status().Loop}) }},
+		{Press: []keys.Key{'['}, Help: "loop from here", Do: func() { s.run("loop_from", nil) }},
+		{Press: []keys.Key{']'}, Help: "loop to here", Do: func() { s.run("loop_to", nil) }},
+		{Press: []keys.Key{'l'}, Name: loopName, Help: "loop between these ends, or no more", Do: func() { s.run("loop", command.Params{"on": !s.Status().Loop}) }},
 		{Press: []keys.Key{'t'}, Help: "pause on topics (--pause-topics), or no more", Do: func() { s.run("pause_on_topics", command.Params{"on": !s.Status().PauseOnTopics}) }},
 	}
 	if len(s.Marks) > 0 {

@@ -52,8 +52,8 @@ func (f *fakeControl) SetRate(rate float64) error {
 	return f.err()
 }
 
-func (f *fakeControl) SetMarks(from, to time.Duration) error {
-	f.tell("marks %v %v", from, to)
+func (f *fakeControl) SetLoopRange(from, to time.Duration) error {
+	f.tell("range %v %v", from, to)
 	return f.err()
 }
 
@@ -108,12 +108,12 @@ func TestKeys(t *testing.T) {
 		{"rate 1", []keys.Key{'='}, rate(4), "rate 1"},
 		{"loop", []keys.Key{'l'}, here, "loop true"},
 		{"no loop", []keys.Key{'l'}, with(func(s *control.Status) { s.Loop = true }), "loop false"},
-		{"first mark", []keys.Key{'['}, here, "marks 2m0s 10m0s"},
-		{"second mark", []keys.Key{']'}, here, "marks 0s 2m0s"},
-		{"first mark before the second", []keys.Key{'['}, with(func(s *control.Status) { s.MarkTo = 3 * time.Minute }), "marks 2m0s 3m0s"},
-		{"first mark after the second", []keys.Key{'['}, with(func(s *control.Status) { s.MarkTo = time.Minute }), "marks 2m0s 10m0s"},
-		{"second mark after the first", []keys.Key{']'}, with(func(s *control.Status) { s.MarkFrom = time.Minute }), "marks 1m0s 2m0s"},
-		{"second mark before the first", []keys.Key{']'}, with(func(s *control.Status) { s.MarkFrom = 3 * time.Minute }), "marks 0s 2m0s"},
+		{"from here", []keys.Key{'['}, here, "range 2m0s 10m0s"},
+		{"to here", []keys.Key{']'}, here, "range 0s 2m0s"},
+		{"from here, before the end", []keys.Key{'['}, with(func(s *control.Status) { s.LoopTo = 3 * time.Minute }), "range 2m0s 3m0s"},
+		{"from here, after the end", []keys.Key{'['}, with(func(s *control.Status) { s.LoopTo = time.Minute }), "range 2m0s 10m0s"},
+		{"to here, after the beginning", []keys.Key{']'}, with(func(s *control.Status) { s.LoopFrom = time.Minute }), "range 1m0s 2m0s"},
+		{"to here, before the beginning", []keys.Key{']'}, with(func(s *control.Status) { s.LoopFrom = 3 * time.Minute }), "range 0s 2m0s"},
 		{"pause on topics", []keys.Key{'t'}, here, "topics true"},
 		{"pause on topics no more", []keys.Key{'t'}, with(func(s *control.Status) { s.PauseOnTopics = true }), "topics false"},
 		{"bookmark", []keys.Key{'b'}, here, "bookmark"},

@@ -84,7 +84,7 @@ var playHelp = termtext.Normal.Parts(
 	"last minute: Hz, without pauses",
 	"subs: subscribers now",
 	"dropped: subscribers were too slow",
-	termtext.Mark+": a problem",
+	termtext.Sign+": a problem",
 	"Ctrl-Z: stops play, too, until fg",
 	"--no-screen: log lines only",
 )
@@ -298,7 +298,7 @@ func drops(s *control.Stats, w int) termtext.Part {
 		names[i] = termtext.Plain(name) + " " + termtext.Count(by[name])
 	}
 	text := termtext.Count(sum) + " dropped"
-	return termtext.Problem(named(w-len(termtext.Mark+" "), 2, func(n int) string {
+	return termtext.Problem(named(w-len(termtext.Sign+" "), 2, func(n int) string {
 		if n == 0 || len(names) == 0 {
 			return text
 		}
@@ -306,28 +306,28 @@ func drops(s *control.Stats, w int) termtext.Part {
 	}))
 }
 
-// loop shows the state of the loop and its marks.
+// loop shows the state of the loop and its ends.
 func loop(s *control.Status) termtext.Part {
-	from, to, marked := marks(s)
+	from, to, part := loopRange(s)
 	between := termtext.Exact(from, 1) + " to " + termtext.Exact(to, 1)
 	switch {
-	case s.Loop && marked:
+	case s.Loop && part:
 		return termtext.Bold.Part("loop " + between)
 	case s.Loop:
 		return termtext.Bold.Part("loop")
-	case marked:
-		return termtext.Normal.Part("marks " + between)
+	case part:
+		return termtext.Normal.Part("loop off, " + between)
 	}
 	return termtext.Part{}
 }
 
-// marks returns the range of the loop, and whether that is only a part of the bags.
-func marks(s *control.Status) (from, to time.Duration, marked bool) {
-	to = s.MarkTo
+// loopRange returns the range of the loop, and whether that is only a part of the bags.
+func loopRange(s *control.Status) (from, to time.Duration, part bool) {
+	to = s.LoopTo
 	if to == 0 {
 		to = s.Length
 	}
-	return s.MarkFrom, to, s.MarkFrom > 0 || to < s.Length
+	return s.LoopFrom, to, s.LoopFrom > 0 || to < s.Length
 }
 
 func late(d time.Duration) termtext.Part {

@@ -146,7 +146,7 @@ func TestPlayStates(t *testing.T) {
 			s.Phase, s.WaitingFor = control.PhaseWait, []string{"/a", "/b\x1b[2J", "/c", "/d", "/e"}
 		},
 		"loop": func(s *control.Stats) {
-			s.Loop, s.MarkFrom, s.MarkTo = true, 4*time.Minute, 7*time.Minute
+			s.Loop, s.LoopFrom, s.LoopTo = true, 4*time.Minute, 7*time.Minute
 			s.Bookmarks = []time.Duration{time.Minute, 9 * time.Minute, 10 * time.Minute}
 		},
 		"slow": func(s *control.Stats) {
@@ -284,7 +284,7 @@ func TestPlayFits(t *testing.T) {
 		f.change = func(s *control.Stats) {
 			s.Length, s.Rate, s.Late, s.Delayed = duration(), math.Exp(r.NormFloat64()*5), duration(), duration()
 			s.Phase, s.Paused, s.Loop = control.Phase(r.IntN(int(control.PhaseDone)+1)), r.IntN(2) == 0, r.IntN(2) == 0
-			s.MarkFrom, s.MarkTo, s.Bookmarks = duration(), duration(), []time.Duration{duration(), duration()}
+			s.LoopFrom, s.LoopTo, s.Bookmarks = duration(), duration(), []time.Duration{duration(), duration()}
 			s.Topics = s.Topics[:r.IntN(2)]
 			for range r.IntN(30) {
 				s.WaitingFor = append(s.WaitingFor, name())

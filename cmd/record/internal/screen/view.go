@@ -326,7 +326,7 @@ var recordHelp = termtext.Normal.Parts(
 	"lost: arrived, but not in the bag",
 	"missed: published, but never arrived",
 	"causes: slow disk (lost); slow network, small publisher queue (missed)",
-	termtext.Mark+": a problem",
+	termtext.Sign+": a problem",
 	"last: time since the last message; latched topics need not go on",
 	"silent, slow, stamps: compared with what is usual, or with --expect",
 	"last minute: Hz, each topic by its own maximum",

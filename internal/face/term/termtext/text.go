@@ -123,14 +123,14 @@ func (as Style) Parts(texts ...string) []Part {
 	return all
 }
 
-// Mark stands before a problem, so that the problem shows without colors, too.
-const Mark = "!"
+// Sign stands before a problem, so that the problem shows without colors, too.
+const Sign = "!"
 
 // Problem is a part about messages that are lost, or about to be.
-func Problem(text string) Part { return Red.Part(Mark + " " + text) }
+func Problem(text string) Part { return Red.Part(Sign + " " + text) }
 
 // Warning is a part about a state that the user should know of.
-func Warning(text string) Part { return Yellow.Part(Mark + " " + text) }
+func Warning(text string) Part { return Yellow.Part(Sign + " " + text) }
 
 // Flow puts parts into lines of w columns, at most as many as lines says, and then as many of extra as fit into the
 // last line. It leaves out parts without text, and parts for which there is no room; only the first part is clipped

@@ -77,7 +77,7 @@ func (g *Table[R]) line(p termtext.Pen, r *R, w int) string {
 		}
 		cell, look := c.Cell(r), as
 		if c.Alarm != nil && c.Alarm(r) {
-			cell, look = termtext.Mark+cell, termtext.Red
+			cell, look = termtext.Sign+cell, termtext.Red
 		}
 		text := termtext.Right(cell, c.Width)
 		b.WriteString(p.Write(text, look))

@@ -35,7 +35,7 @@ follow((state) => {
   buttons();
   figures();
   table.show(s.topics, update);
-  marks();
+  looped();
   draw();
   if (density === null || density.length !== s.length) load();
 });
@@ -101,12 +101,12 @@ function curve(messages) {
   $("density-past").setAttribute("d", path);
 }
 
-function marks() {
-  const set = marked();
-  $("marked").hidden = !set;
+function looped() {
+  const set = partLooped();
+  $("looped").hidden = !set;
   if (set) {
-    $("marked").style.left = 100 * s.mark_from / s.length + "%";
-    $("marked").style.width = 100 * (s.mark_to - s.mark_from) / s.length + "%";
+    $("looped").style.left = 100 * s.loop_from / s.length + "%";
+    $("looped").style.width = 100 * (s.loop_to - s.loop_from) / s.length + "%";
   }
   $("clear").disabled = !set;
   $("loop").setAttribute("aria-pressed", String(s.loop));
@@ -149,9 +149,9 @@ async function recorded() {
   }
 }
 
-// marked reports whether the marks leave anything out.
-function marked() {
-  return s.length > 0 && s.mark_to > s.mark_from && (s.mark_from > 0.0005 || s.mark_to < s.length - 0.0005);
+// partLooped reports whether the ends of the loop leave anything out.
+function partLooped() {
+  return s.length > 0 && s.loop_to > s.loop_from && (s.loop_from > 0.0005 || s.loop_to < s.length - 0.0005);
 }
 
 function buttons() {
@@ -264,8 +264,8 @@ const anywhere = {
   ",": () => act("step_back"),
   "=": () => rate(1),
   b: bookmark,
-  "[": markFrom,
-  "]": markTo,
+  "[": loopFrom,
+  "]": loopTo,
   l: loop,
   t: pauseTopics,
   m: () => toMark(true),
@@ -294,9 +294,9 @@ press("stop", async () => {
 });
 press("loop", loop);
 press("pausetopics", pauseTopics);
-press("clear", () => act("marks", { from: 0, to: s.length }));
-press("from", markFrom);
-press("to", markTo);
+press("clear", () => act("loop_range", { from: 0, to: s.length }));
+press("from", loopFrom);
+press("to", loopTo);
 press("bookmark", bookmark);
 
 // What a command sets counts at once: the next key may come before the program has told of it.
@@ -329,14 +329,14 @@ async function latest() {
   }
 }
 
-async function markFrom() {
+async function loopFrom() {
   const now = await latest();
-  act("marks", { from: now.position, to: now.mark_to > now.position ? now.mark_to : now.length });
+  act("loop_range", { from: now.position, to: now.loop_to > now.position ? now.loop_to : now.length });
 }
 
-async function markTo() {
+async function loopTo() {
   const now = await latest();
-  act("marks", { from: now.mark_from < now.position ? now.mark_from : 0, to: now.position });
+  act("loop_range", { from: now.loop_from < now.position ? now.loop_from : 0, to: now.position });
 }
 
 async function bookmark() {
