@@ -1,11 +1,16 @@
 package player
 
 import (
+	"cmp"
 	"context"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/stage"
+	"github.com/gorosbag/gorosbag/player/internal/wanted"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -29,13 +34,20 @@ type PreviewTopic struct {
 	CallerIDs  []string // the publishers that were recorded
 	Publishers []string // its present publishers
 	Listeners  []string // its present subscribers
+	Unfit      []Unfit  // those of them that want another definition than that of the bags
 }
+
+// Unfit is a subscriber that wants another definition: what becomes of it, and why.
+type Unfit struct{ Node, Fate, Why string }
+
+// askTime is how long a preview waits for subscribers to say what they want.
+const askTime = 1500 * time.Millisecond
 
 // graphTimeout bounds how long a preview waits for the master.
 const graphTimeout = 2 * time.Second
 
-// DryRun returns what Run would do with o. It advertises and publishes nothing. If Run
-// would refuse to play, it returns the preview together with the error.
+// DryRun returns what Run would do with o. It publishes nothing; topics that have subscribers are advertised for a moment, because
+// only then subscribers say which definition they want. If Run would refuse to play, it returns the preview together with the error.
 func DryRun(ctx context.Context, o Options) (Preview, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -96,7 +108,40 @@ func preview(ctx context.Context, o *Options, g stage.Graph) (Preview, error) {
 		}
 		v.Topics = append(v.Topics, pt)
 	}
+	if err := v.ask(ctx, o, p, g); err != nil {
+		return Preview{}, err
+	}
 	v.Unplayable = p.Unplayable()
 	_, err = check(p, g.Resolve, o)
 	return v, err
+}
+
+// ask asks the subscribers of the topics what they want. Topics that must not be published are left out.
+func (v *Preview) ask(ctx context.Context, o *Options, p *plan.Plan, g stage.Graph) error {
+	heard := make(map[string][]string)
+	for i := range v.Topics {
+		if t := &v.Topics[i]; len(t.Listeners) > 0 && !p.Denies(t.Name) {
+			heard[t.Name] = t.Listeners
+		}
+	}
+	if len(heard) == 0 {
+		return nil
+	}
+	asking, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	headers, err := g.AskSubscribers(asking, heard)
+	if err != nil || ctx.Err() != nil {
+		return cmp.Or(ctx.Err(), err)
+	}
+	desk := wanted.New(wanted.Options{Convert: o.ToWanted, Known: o.Definitions, Log: zap.NewNop()}, p)
+	for i := range v.Topics {
+		t := &v.Topics[i]
+		for _, h := range headers[t.Name] {
+			node, _ := h.Get("callerid")
+			if fate, why := desk.Judge(p.Topic(t.Name), h); fate != "" {
+				t.Unfit = append(t.Unfit, Unfit{node, fate, why})
+			}
+		}
+	}
+	return nil
 }

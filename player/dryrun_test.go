@@ -37,6 +37,7 @@ func TestDryRun(t *testing.T) {
 			{
 				Name: "/x", Recorded: []string{"/a", "/b"}, Type: testplay.StringType, Messages: 5, Rate: 2.5, CallerIDs: []string{"/x", "/y"},
 				Publishers: []string{"/other"}, Listeners: []string{"/base"},
+				Unfit: []Unfit{{"/base", "would be refused", "another type: std_msgs/String, and not std_msgs/Int32; no topic that is played has that type"}},
 			},
 		},
 	}
@@ -48,6 +49,7 @@ func TestDryRun(t *testing.T) {
 				Subscribers: map[string][]string{"/x": {"/base"}, "/a": {"/nobody"}},
 			}, nil
 		}
+		g.wants = map[string][]tcpros.Header{"/x": {{{Key: "callerid", Value: "/base"}, {Key: "type", Value: "std_msgs/Int32"}, {Key: "md5sum", Value: "da5909fbe378aeaf85e547e830cc1bb7"}}}}
 		o := Options{Start: 2 * time.Second, Duration: 2 * time.Second, Rename: []string{"/?=/x"}}
 		got, err := previewOf(t, g, o, testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk}, messages...))
 		if err != nil {
@@ -58,6 +60,9 @@ func TestDryRun(t *testing.T) {
 		}
 		if len(g.offers)+len(g.events) > 0 {
 			t.Errorf("offered %v, published %v", g.offers, g.events)
+		}
+		if d := cmp.Diff(map[string][]string{"/x": {"/base"}}, g.asked); d != "" {
+			t.Errorf("asked (-want +got):\n%s", d)
 		}
 	}
 }

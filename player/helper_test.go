@@ -27,6 +27,8 @@ const ms = time.Millisecond
 
 // fakeGraph is a node without a network, for bubbles of synctest.
 type fakeGraph struct {
+	asked       map[string][]string // by AskSubscribers
+	wants       map[string][]tcpros.Header
 	start       time.Time
 	drains      func(context.Context) error
 	registers   time.Duration
@@ -94,6 +96,11 @@ func (g *fakeGraph) Registered(ctx context.Context, topics []string) (answered b
 }
 
 func (g *fakeGraph) State(ctx context.Context) (tcpros.SystemState, error) { return g.state(ctx) }
+
+func (g *fakeGraph) AskSubscribers(_ context.Context, topics map[string][]string) (map[string][]tcpros.Header, error) {
+	g.asked = topics
+	return g.wants, nil
+}
 
 func (g *fakeGraph) Gone(context.Context, string) bool { return false }
 

@@ -224,7 +224,7 @@ func TestFixRefuses(t *testing.T) {
 		"fix " + in + " " + out + " --dry-run --to " + src:       "--dry-run writes nothing: leave out the bag to write",
 		"fix - " + out + " --to " + src:                          "- is no recording here",
 		"fix " + in + " " + in + " --to " + src:                  "is an input too",
-		"fix " + in + " --dry-run --to ros:///x":                 "no graph is asked",
+		"fix " + in + " --dry-run --to ros://":                   "write ros:///TOPIC",
 		"fix " + in + " --dry-run --to " + src + "/my/msg/T.msg": "is one file, which does not say the package",
 	} {
 		if code, stdout, stderr := gobag(strings.Fields(args)...); code != 1 || !strings.Contains(stderr, want) {

@@ -22,7 +22,8 @@ func (b *beginSettings) group(o *player.Options) config.Group {
 	}
 	return config.Group{Title: "Before the first message", Rules: rules, Options: []config.Option{
 		{Name: "dry-run", Value: config.Switch(&b.dryRun), Help: `
-			Print what would be played, and who publishes and subscribes to these topics now, and exit. Nothing is published or advertised.`},
+			Print what would be played, who publishes and subscribes to these topics now, and which subscribers would be refused, and exit. Nothing is
+			published; topics that have subscribers are advertised for a moment, because only then these say which definition they want.`},
 		{Name: "deny", Arg: "TOPIC", Value: config.Texts(&o.Deny, notEmpty), Help: `
 			Refuse to start when this topic would be published, whatever its name in the bag. A glob as for --topics. May be given several times.`},
 		{Name: "link-timeout", Arg: "TIME", Default: "2", Value: options.Seconds(&o.LinkTimeout, options.NotNegative), Help: `

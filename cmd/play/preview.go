@@ -31,6 +31,12 @@ func previewText(p *player.Preview) string {
 	b.WriteString(termtext.Columns(rows, 3))
 	fmt.Fprintf(&b, "%s on %s, %.3f s, from %s to %s\n", wording.Plural(messages, "message"), wording.Plural(len(p.Topics), "topic"), p.End.Sub(p.Start).Seconds(),
 		p.Start.Std().Local().Format(stampLayout), p.End.Std().Local().Format(stampLayout))
+	for i := range p.Topics {
+		x := &p.Topics[i]
+		for _, u := range x.Unfit {
+			fmt.Fprintf(&b, "%s %s: %s: %s\n", termtext.Plain(u.Node), u.Fate, termtext.Plain(x.Name), termtext.Plain(u.Why))
+		}
+	}
 	for _, u := range p.Unplayable {
 		fmt.Fprintf(&b, "cannot be played: %s of %s: %s\n", termtext.Plain(u.Topic), termtext.Plain(u.Bag), termtext.Plain(u.Reason))
 	}

@@ -52,6 +52,8 @@ type Graph interface {
 	// Advertise advertises a topic on behalf of these original publishers.
 	Advertise(tcpros.AdvertiseOptions, []plan.PublisherID) (Publication, error)
 	Drain(context.Context) error
+	// AskSubscribers returns what subscribers of topics want, see tcpros.Node.
+	AskSubscribers(ctx context.Context, topics map[string][]string) (map[string][]tcpros.Header, error)
 }
 
 // OneNode is a graph in which one node publishes everything.

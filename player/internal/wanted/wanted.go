@@ -84,12 +84,39 @@ func (d *Desk) Unfit(t *plan.Topic) func(asked tcpros.Header) (*tcpros.Adapted, 
 		return nil
 	}
 	return func(asked tcpros.Header) (*tcpros.Adapted, string) {
-		typ, _ := asked.Get("type")
-		sum, _ := asked.Get("md5sum")
-		text, _ := asked.Get("message_definition")
-		caller, _ := asked.Get("callerid")
-		return d.ask(t, mismatch.Definition{Type: typ, MD5Sum: strings.ToLower(sum), Text: text}, caller)
+		want, caller := wantOf(asked)
+		return d.ask(t, want, caller)
 	}
+}
+
+// Judge returns what would become of a subscriber, and why, without a word in the log. Both are empty for a subscriber that gets
+// what was recorded, and reads it rightly.
+func (d *Desk) Judge(t *plan.Topic, asked tcpros.Header) (fate, why string) {
+	want, _ := wantOf(asked)
+	if t.MD5Sum == tcpros.AnyMD5 || want.MD5Sum == tcpros.AnyMD5 {
+		return "", ""
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch v := d.decide(t, want); {
+	case v.adapted != nil:
+		return "would get converted messages", v.why
+	case v.warning != "":
+		return "would read wrong values", v.warning
+	case v.why != "":
+		return "would be refused", v.why
+	}
+	return "", ""
+}
+
+// wantOf returns what a subscriber wants, and its name.
+func wantOf(asked tcpros.Header) (want mismatch.Definition, caller string) {
+	want.Type, _ = asked.Get("type")
+	want.MD5Sum, _ = asked.Get("md5sum")
+	want.MD5Sum = strings.ToLower(want.MD5Sum)
+	want.Text, _ = asked.Get("message_definition")
+	caller, _ = asked.Get("callerid")
+	return want, caller
 }
 
 // ask decides about a subscriber.

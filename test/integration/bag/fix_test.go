@@ -248,6 +248,21 @@ func TestPlayToWanted(t *testing.T) {
 	other.Stop()
 	again := g.StartPython("fix.py", "listen", "1", "/mixed", "gen/Added")
 	again.Printed("listening")
+	g.Eventually("the subscription", func() bool {
+		return g.Try("gobag", "fix", "old.bag", "subscriber.bag", "-f", "--to", "ros:///mixed") == nil // what the subscriber wants
+	})
+	harness.Contains(t, g.Run("goplay", "old.bag", "--dry-run"), "would be refused: /mixed: another version of gen/Added: ")
+	harness.Contains(t, g.Run("goplay", "old.bag", "--dry-run", "--to-wanted"), "would get converted messages: /mixed: another version of gen/Added: ")
 	g.Start("goplay", "old.bag", "-d", "1").Ended(0, "subscriber refused", "another version of gen/Added: ", "goplay --to-wanted converts while playing, gobag fix IN OUT --to DEFS makes a converted copy")
 	again.Stop()
+	var got []newRow
+	g.Python(&got, "fix.py", "read", "subscriber.bag")
+	publisher := g.Start("goplay", "subscriber.bag", "--loop")
+	g.Eventually("the publisher", func() bool {
+		return g.Try("gobag", "fix", "old.bag", "publisher.bag", "-f", "--to", "ros:///mixed") == nil
+	})
+	publisher.Stop()
+	if code, out := diff(g, "subscriber.bag", "publisher.bag"); code != 0 {
+		t.Errorf("what a publisher uses and what a subscriber wants:\n%s", out)
+	}
 }

@@ -105,7 +105,8 @@ func (f *Flags) Fix(j *job.Job) error {
 			return j.Failed(f.Out, err)
 		}
 	}
-	wanted, err := definitions.Open(j.Ctx, f.To, bags.Options{MaxChunkBytes: j.MaxChunk, UnwrapKey: bags.UnwrapKey(j.Ctx)}, nil)
+	wanted, err := definitions.Open(j.Ctx, f.To, bags.Options{MaxChunkBytes: j.MaxChunk, UnwrapKey: bags.UnwrapKey(j.Ctx)},
+		func(topic string) (definitions.Set, error) { return live(j.Ctx, topic) })
 	if err != nil {
 		return fmt.Errorf("--to %w", err)
 	}
