@@ -193,8 +193,12 @@ func (o *Options) resolveExpected() error {
 			if name, err = o.resolve(name); err != nil {
 				return err
 			}
-			if at := slices.Index(o.Select.resolved, name); at >= 0 {
+			at := slices.Index(o.Select.resolved, name)
+			switch {
+			case at >= 0:
 				name = o.Select.literal[at]
+			case !o.Select.maySelect(name):
+				return fmt.Errorf("%w: %s", ErrExpectedNotSelected, name)
 			}
 		}
 		all[i] = finding.NewExpectation(name, e.Range)
@@ -202,6 +206,9 @@ func (o *Options) resolveExpected() error {
 	o.Expect = all
 	return nil
 }
+
+// ErrExpectedNotSelected means that a topic of Options.Expect is certainly not recorded, so that nothing is known of it.
+var ErrExpectedNotSelected = errors.New("a topic of which a rate is expected is not recorded: record it, too, or expect nothing of it")
 
 // ErrNotSelected means that a topic of Options.Watch is not recorded.
 var ErrNotSelected = errors.New("a topic that a trigger watches is not recorded")

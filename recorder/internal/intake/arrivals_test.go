@@ -14,6 +14,20 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
+// TestArrivalsAllocateNothing: neither what is noted of each message, nor what the watcher asks four times a second.
+func TestArrivalsAllocateNothing(t *testing.T) {
+	in := bareIntake(-1, 100)
+	l := linkOf(t, in, testlink.HeaderInfo("/t", "p"))
+	run := testlink.Numbered(testlink.Count(0, 100)...)
+	all := make([]finding.Arrivals, 0, 4)
+	if n := testing.AllocsPerRun(100, func() {
+		l.connection.NoteCame(100, len(run), run)
+		all, _ = in.Accounts().Arrivals(all[:0])
+	}); n != 0 || len(all) != 1 {
+		t.Errorf("%v allocations, %d topics", n, len(all))
+	}
+}
+
 // TestArrivals: whatever becomes of messages, what came of a topic is counted, with the stamp of messages that have one.
 func TestArrivals(t *testing.T) {
 	t.Parallel()

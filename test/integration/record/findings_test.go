@@ -183,7 +183,7 @@ func TestPreflight(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	peers.NewFlood(g, "/t", 1000)
 	good := g.Start("gorecord", "preflight", "/t", "--expect", "/t=5")
-	bad := g.Start("gorecord", "preflight", "/other", "--expect", "/never=1", "--upload", "file:///no/such/directory")
+	bad := g.Start("gorecord", "preflight", "/other", "/never", "/cam/*", "--expect", "/never=1", "--expect", "/cam/*=1", "--upload", "file:///no/such/directory")
 	good.Ended(0, "verdict", "ok", "disk:", "buffer:", "whose clock agrees with ours", "ready")
 	bad.Ended(1, "! no publisher", "! no such topic", "! file:///no/such/directory", "not ready")
 	if bags, err := filepath.Glob(filepath.Join(g.Dir, "*.bag*")); err != nil || len(bags) > 0 {
@@ -195,7 +195,7 @@ func TestPreflight(t *testing.T) {
 func TestExpectations(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	rec := g.Record("/t", "-O", "out", "--no-screen", "--expect", "/never=1", "--expect", "/t=5")
+	rec := g.Record("/t", "/never", "-O", "out", "--no-screen", "--expect", "/never=1", "--expect", "/t=5")
 	peers.NewFlood(g, "/t", 1000).WaitSent(5)
 	rec.Signal(syscall.SIGINT)
 	rec.Ended(3, "expectations were not met: /never (silent); see the summary", "silent: /never (1 time, ", "against --expect")
