@@ -2,6 +2,7 @@ package ros2
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +35,7 @@ type group struct{ topic, kind, definition string }
 type plan struct {
 	mapper   *mapping.Mapper
 	types    msgtypes.Cache
+	converts map[convertKey]converted // by type and definition: many topics have the same
 	apart    bool
 	routes   map[group]*route
 	ordered  []*route            // in the order of the report
@@ -42,11 +44,20 @@ type plan struct {
 	merges   map[int]*transforms // of topics that are merged, by number: definitions of publishers may differ in comments
 }
 
+type convertKey struct{ name, definition string }
+
+// converted is how the messages of a type are converted, or why they are not.
+type converted struct {
+	convert *mapping.To2
+	err     error
+}
+
 // callers are names of publishers.
 type callers map[string]bool
 
-func newPlan(m *mapping.Mapper, apart bool, all []Announced) *plan {
-	p := &plan{mapper: m, apart: apart, routes: map[group]*route{}, names: map[string]*route{}, latching: map[string]callers{}, merges: map[int]*transforms{}}
+// newPlan makes the routes of what is announced. Its error is that of ctx.
+func newPlan(ctx context.Context, m *mapping.Mapper, apart bool, all []Announced) (*plan, error) {
+	p := &plan{mapper: m, converts: map[convertKey]converted{}, apart: apart, routes: map[group]*route{}, names: map[string]*route{}, latching: map[string]callers{}, merges: map[int]*transforms{}}
 	count := map[group]uint64{}
 	first := map[group]*rosbag.Connection{}
 	var order []group
@@ -63,12 +74,26 @@ func newPlan(m *mapping.Mapper, apart bool, all []Announced) *plan {
 	byCount := slices.Clone(order)
 	slices.SortStableFunc(byCount, func(a, b group) int { return cmp.Compare(count[b], count[a]) })
 	for _, g := range byCount {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		p.routes[g] = p.newRoute(first[g])
 	}
 	for _, g := range order {
 		p.ordered = append(p.ordered, p.routes[g])
 	}
-	return p
+	return p, nil
+}
+
+// to2 returns how messages of a type are converted.
+func (p *plan) to2(name, definition string) (*mapping.To2, error) {
+	key := convertKey{name, definition}
+	c, ok := p.converts[key]
+	if !ok {
+		c.convert, c.err = p.mapper.To2(name, definition)
+		p.converts[key] = c
+	}
+	return c.convert, c.err
 }
 
 func groupOf(c *rosbag.Connection) group {
@@ -105,7 +130,7 @@ func (p *plan) newRoute(c *rosbag.Connection) *route {
 	r := &route{TopicReport: &TopicReport{Topic: c.Topic, Type: c.Header.Type(), Latched: latching > 0}}
 	known, err := p.types.Of(c)
 	if err == nil {
-		r.convert, err = p.mapper.To2(c.Header.Type(), known.Definition)
+		r.convert, err = p.to2(c.Header.Type(), known.Definition)
 	}
 	if err != nil {
 		r.Reason = err.Error()

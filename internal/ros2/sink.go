@@ -52,7 +52,8 @@ type summary struct {
 }
 
 // NewSink starts a recording with a name in dir, which the caller commits after Close. Without dir nothing is
-// written, and the report says what would be. The end of ctx interrupts the completion of files.
+// written, and the report says what would be. The end of ctx interrupts
+// the start and the completion of files.
 func NewSink(ctx context.Context, dir *files.Dir, name string, o Options) (*Sink, error) {
 	m, err := mapping.New(o.Distro, mapping.Options{Rename: o.Rename})
 	if err != nil {
@@ -61,9 +62,11 @@ func NewSink(ctx context.Context, dir *files.Dir, name string, o Options) (*Sink
 	if o.Storage != rosbag2.MCAP && o.Storage != rosbag2.SQLite {
 		return nil, fmt.Errorf("unknown storage %q; known are %s and %s", o.Storage, rosbag2.MCAP, rosbag2.SQLite)
 	}
-	return &Sink{
-		ctx: ctx, o: o, dir: dir, name: name, plan: newPlan(m, o.Apart, o.Announced), routes: map[*rosbag.Connection]*route{},
-	}, nil
+	p, err := newPlan(ctx, m, o.Apart, o.Announced)
+	if err != nil {
+		return nil, err
+	}
+	return &Sink{ctx: ctx, o: o, dir: dir, name: name, plan: p, routes: map[*rosbag.Connection]*route{}}, nil
 }
 
 // Write converts a message. A message that does not fit its type is left out, and counted in the report.
@@ -164,8 +167,11 @@ func (s *Sink) fileName(n int) string {
 	return fmt.Sprintf("%s_%d%s", s.name, n, extension(s.o.Storage))
 }
 
-// finishFile completes the current file.
+// finishFile completes the current file, unless the work was interrupted.
 func (s *Sink) finishFile() error {
+	if s.ctx.Err() != nil {
+		return s.ctx.Err()
+	}
 	f := rosbag2.File{
 		Path: s.fileName(len(s.files)), Start: int64(s.part.start), Duration: int64(s.part.end - s.part.start), Messages: s.part.messages,
 	}
@@ -209,8 +215,8 @@ func (s *Sink) Close() error {
 			return err
 		}
 	}
-	if s.dir == nil {
-		return nil
+	if s.dir == nil || s.ctx.Err() != nil {
+		return s.ctx.Err()
 	}
 	f, err := s.dir.Create(rosbag2.MetadataName)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"os"
 
 	"github.com/gorosbag/gorosbag/internal/files"
@@ -45,7 +46,7 @@ func create(ctx context.Context, dir *files.Dir, name string, o *Options) (stora
 		w, err := db3.Create(ctx, dir.Path(name), string(o.Distro))
 		return database{w}, err
 	}
-	m := &mcapFile{f: f, w: bufio.NewWriterSize(f, 64<<10), schemas: map[schemaKey]uint16{}}
+	m := &mcapFile{f: f, w: bufio.NewWriterSize(&interruptible{ctx, f}, 64<<10), schemas: map[schemaKey]uint16{}}
 	m.mcap, err = mcapwriter.New(m.w, mcapwriter.Options{Profile: "ros2", Compression: o.Compression, ChunkBytes: o.ChunkBytes, Workers: o.Workers})
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -74,6 +75,20 @@ type mcapFile struct {
 	w       *bufio.Writer
 	mcap    *mcapwriter.Writer
 	schemas map[schemaKey]uint16
+}
+
+// interruptible ends writing with a context: closing a file with tens of thousands of topics takes long.
+type interruptible struct {
+	ctx context.Context //nolint:containedctx // an io.Writer has no other way to get it
+	w   io.Writer
+}
+
+// Write implements io.Writer.
+func (i *interruptible) Write(p []byte) (int, error) {
+	if err := i.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return i.w.Write(p)
 }
 
 type schemaKey struct{ name, definition string }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -192,12 +193,15 @@ func (md *Metadata) Inner() string {
 		}
 	}
 	list("", "topics_with_message_count", len(md.Topics))
-	for _, t := range md.Topics {
-		line("  - topic_metadata:\n      name: %s\n      type: %s", quote(t.Name), quote(t.Type))
-		line("      serialization_format: %s", quote(t.Serialization))
-		line("      offered_qos_profiles: %s", quote(t.QoS))
-		line("      type_description_hash: %s", quote(t.Hash))
-		line("    message_count: %d", t.Messages)
+	var topic []byte
+	for _, t := range md.Topics { // of which there may be tens of thousands
+		topic = appendQuoted(append(topic[:0], "  - topic_metadata:\n      name: "...), t.Name)
+		topic = appendQuoted(append(topic, "\n      type: "...), t.Type)
+		topic = appendQuoted(append(topic, "\n      serialization_format: "...), t.Serialization)
+		topic = appendQuoted(append(topic, "\n      offered_qos_profiles: "...), t.QoS)
+		topic = appendQuoted(append(topic, "\n      type_description_hash: "...), t.Hash)
+		topic = strconv.AppendUint(append(topic, "\n    message_count: "...), t.Messages, 10)
+		b.Write(append(topic, '\n'))
 	}
 	line("compression_format: %s\ncompression_mode: %s", quote(md.CompressionFormat), quote(md.CompressionMode))
 	list("", "relative_file_paths", len(md.Paths))
@@ -224,26 +228,28 @@ func (md *Metadata) Inner() string {
 
 // quote returns a text as a double-quoted scalar of YAML. Bytes that are not UTF-8 become U+FFFD:
 // YAML has none.
-func quote(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
+func quote(s string) string { return string(appendQuoted(nil, s)) }
+
+// appendQuoted appends what quote returns.
+func appendQuoted(b []byte, s string) []byte {
+	b = append(b, '"')
 	for _, r := range s { // of invalid UTF-8, r is U+FFFD
 		switch {
 		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
+			b = append(b, '\\', byte(r))
 		case r == '\n':
-			b.WriteString(`\n`)
+			b = append(b, `\n`...)
 		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case r < 0x7f || strconv.IsPrint(r):
-			b.WriteRune(r)
+			b = fmt.Appendf(b, `\x%02x`, r)
+		case r < 0x7f:
+			b = append(b, byte(r))
+		case strconv.IsPrint(r):
+			b = utf8.AppendRune(b, r)
 		case r <= 0xffff:
-			fmt.Fprintf(&b, `\u%04x`, r)
+			b = fmt.Appendf(b, `\u%04x`, r)
 		default:
-			fmt.Fprintf(&b, `\U%08x`, r)
+			b = fmt.Appendf(b, `\U%08x`, r)
 		}
 	}
-	b.WriteByte('"')
-	return b.String()
+	return append(b, '"')
 }

@@ -1,9 +1,11 @@
 package job
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -62,7 +64,7 @@ func (j *Job) Rewrite(p Plan) (sum rewrite.Summary, err error) {
 			return sum, j.Failed(p.Out, err)
 		}
 		defer f.Abort() // does nothing after commit
-		w, commit = f.File, f.Commit
+		w, commit = &untilDone{f.File, j.Ctx}, f.Commit
 	case IsTerminal(j.Stdout):
 		return sum, j.Failed(p.Out, errors.New("standard output is a terminal; redirect it to a file or a pipe"))
 	default:
@@ -103,6 +105,29 @@ func (j *Job) Rewrite(p Plan) (sum rewrite.Summary, err error) {
 	}
 	j.Say("%s: %s%s%s%s", wording.Shown(out), wording.Plural(sum.Messages, "message"), Repeated(sum), leftOut(sum), p.misnamed())
 	return sum, j.Done()
+}
+
+// untilDone is a file that is written until a context is done: completing a file takes long if it has tens of thousands
+// of topics, and an interrupt is not to wait for that.
+type untilDone struct {
+	*os.File
+	ctx context.Context //nolint:containedctx // an io.Writer has no other way to get it
+}
+
+// Write implements io.Writer.
+func (u *untilDone) Write(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.File.Write(p)
+}
+
+// Sync makes the file durable.
+func (u *untilDone) Sync() error {
+	if err := u.ctx.Err(); err != nil {
+		return err
+	}
+	return u.File.Sync()
 }
 
 // misnamed says what the output is if its name ends as that of something else. Such a name is allowed, as
