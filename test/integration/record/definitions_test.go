@@ -4,6 +4,7 @@ import (
 	"crypto/md5"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,5 +70,26 @@ func TestDefinitionsAreThoseOfROS(t *testing.T) {
 	}
 	if out := g.Run("rosbag", "check", "out.bag"); !strings.Contains(out, "does not need any migrations") {
 		t.Errorf("rosbag check:\n%s", out)
+	}
+}
+
+// TestTriggerWithoutDefinition: a trigger fires for a publisher that sends an empty definition of a type of ROS, as
+// those of rosjava and rosbridge do.
+func TestTriggerWithoutDefinition(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	b, err := os.ReadFile("../../../cmd/bag/testdata/definitions/twist_empty.bag")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(g.Dir, "twist.bag"), b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rec := g.Record("/cmd", "-O", "out", `--mark-on=topic == "/cmd" && m.linear.y == 2`)
+	g.Start("goplay", "twist.bag", "-q", "--wait-for", "/cmd").Ended(0)
+	rec.Stop()
+	recorded := bags.Read(t, filepath.Join(g.Dir, "out.bag"))
+	if len(recorded["/cmd"].Headers) != 1 || recorded["/gorecord/marks"] == nil {
+		t.Errorf("recorded %v", slices.Collect(maps.Keys(recorded)))
 	}
 }
