@@ -40,9 +40,9 @@ func (a *asked) Read(p []byte) (int, error) {
 
 func (a *asked) SetReadDeadline(time.Time) error { return nil }
 
-// The buffer doubles when a read has filled it, up to its limit, and an incomplete frame is moved
-// to the front when less than half of the buffer is free. After a large frame, the link requests
-// few bytes.
+// A link that has received nothing has a small buffer. Then the buffer doubles when a read has filled it,
+// up to its limit, and an incomplete frame is moved to the front when less than half of the buffer is
+// free. After a large frame, the link requests few bytes.
 func TestReadsAskForWhatIsNeeded(t *testing.T) {
 	const k = 1 << 10
 	small := func(n int) []byte { return bytes.Repeat(stream(12), n/16) } // n bytes in frames of 16
@@ -66,7 +66,8 @@ func TestReadsAskForWhatIsNeeded(t *testing.T) {
 			[]int{16 * k, 184*k + 16, 4 * k, 32 * k},
 		},
 	} {
-		c := &asked{data: tt.data, give: tt.give}
+		c := &asked{data: append(stream(12), tt.data...), give: append([]int{16}, tt.give...)}
+		tt.want = append([]int{firstReadBuffer}, tt.want...)
 		s := &strict{}
 		if err := newFrameReader(c, s, wire.DefaultMaxMessage, &linkCounters{}).run(); !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: %v", name, err)
@@ -74,6 +75,11 @@ func TestReadsAskForWhatIsNeeded(t *testing.T) {
 		if got := c.asks[:min(len(c.asks), len(tt.want))]; fmt.Sprint(got) != fmt.Sprint(tt.want) {
 			t.Errorf("%s: asked for %v, want %v", name, c.asks, tt.want)
 		}
+	}
+	c := &asked{data: small(2 << 20), give: []int{9, 0, 0}}
+	_ = newFrameReader(c, &strict{}, wire.DefaultMaxMessage, &linkCounters{}).run()
+	if got, want := fmt.Sprint(c.asks), fmt.Sprint([]int{firstReadBuffer, 16*k - 9, 32 * k}); got != want {
+		t.Errorf("a part of the first frame: asked for %s, want %s", got, want)
 	}
 }
 

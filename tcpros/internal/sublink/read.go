@@ -14,8 +14,9 @@ import (
 
 // The read buffer of a link and the limits of a message.
 const (
-	minReadBuffer = 16 << 10
-	maxReadBuffer = 256 << 10
+	firstReadBuffer = 512 // until data come: most links of a large graph are quiet
+	minReadBuffer   = 16 << 10
+	maxReadBuffer   = 256 << 10
 	// ADR 0010: a hole in a shared chunk would hold up all topics.
 	largeFrameBytes = 128 << 10 // longer frames are read directly into the memory of the sink
 	readAfterLarge  = 4 << 10   // read at most this much after a large frame: the next one is likely large, too
@@ -59,7 +60,7 @@ type frameReader struct {
 }
 
 func newFrameReader(c frameConn, s LinkSink, maxMessage int64, stats *linkCounters) *frameReader {
-	return &frameReader{conn: c, sink: s, max: maxMessage, stats: stats, buf: make([]byte, minReadBuffer)}
+	return &frameReader{conn: c, sink: s, max: maxMessage, stats: stats, buf: make([]byte, firstReadBuffer)}
 }
 
 // run reads until the connection ends and returns the reason.
@@ -127,12 +128,12 @@ func (f *frameReader) markFrameBegun(ended int) {
 }
 
 // makeRoom moves an incomplete frame to the front when less than half of the buffer is free
-// after it, and doubles a buffer that a read has filled. The buffer grows with data that
-// has arrived, never with an announced length.
+// after it, and doubles a buffer that a read has filled, or the first one. The buffer grows with
+// data that has arrived, never with an announced length.
 func (f *frameReader) makeRoom(full bool) {
 	switch {
-	case full && len(f.buf) < maxReadBuffer:
-		b := make([]byte, 2*len(f.buf))
+	case len(f.buf) < minReadBuffer || full && len(f.buf) < maxReadBuffer:
+		b := make([]byte, max(2*len(f.buf), minReadBuffer))
 		f.w = copy(b, f.buf[f.r:f.w])
 		f.buf, f.r = b, 0
 	case f.r > 0 && len(f.buf)-f.w < len(f.buf)/2:
