@@ -279,3 +279,15 @@ func TestFixText(t *testing.T) {
 		}
 	}
 }
+
+// TestFixROS2 converts a recording of ROS 2, whose messages become those of ROS 1 first.
+func TestFixROS2(t *testing.T) {
+	t.Parallel()
+	in, out := write(t, "two.mcap", mcapOfROS2(t)), filepath.Join(t.TempDir(), "new.bag")
+	src := workspace(t, "std_msgs/msg/String.msg", "int8 kind\nstring data # text\n")
+	code, _, stderr := gobag("fix", in, out, "--to", src, "--set", "std_msgs/String.kind=5")
+	if code != 3 || !strings.Contains(stderr, "std_msgs/String.kind (int8) is added") { // 3: /idl cannot be read
+		t.Fatalf("%d, %s", code, stderr)
+	}
+	wantLines(t, "of ROS 2", read(t, out), `1.0 /one  {"kind":5,"data":"hi"}`, `1.0 /two /rosbag2 {"kind":5,"data":"hi"}`)
+}

@@ -111,17 +111,22 @@ func TestDamage(t *testing.T) {
 		lost     bool
 		messages uint64
 	}{
-		"none":             {full, nil, false, 12},
-		"chunk data":       {flip(4117 + 64 + 30), []string{"chunk at 4117: crc32c of its data"}, true, 5},
-		"second chunk":     {flip(second + 100), []string{"chunk at "}, true, 7},
-		"index time":       {flip(index + 30), []string{"chunk at 4117: index does not fit"}, false, 12},
-		"index count":      {set(field(t, full, "count", 2), 8), []string{"index data at "}, false, 12},
-		"chunk info time":  {flip(field(t, full, "start_time", 0)), []string{"chunk info of the chunk at 4117: from "}, false, 12},
-		"header count":     {set(field(t, full, "chunk_count", 0), 1), []string{"bag header at 13: counts 1 connection and 1 chunk, there are 1 and 2"}, false, 12},
-		"not closed":       {slices.Concat(full[:field(t, full, "index_pos", 0)], make([]byte, 8), full[field(t, full, "index_pos", 0)+8:]), []string{"the bag was not closed"}, false, 12},
-		"cut":              {full[:second+60], []string{"bag header at 13", "chunk at"}, true, 7},
-		"trailing":         {slices.Concat(full, []byte("more")), []string{"4 bytes at "}, false, 12},
-		"definition":       {sound(t, rosbag.Header{ownType, stringHeader[1], {Key: "message_definition", Value: "int32 data\n"}}), []string{"connection 0, /a: the md5sum of its definition"}, false, 12},
+		"none":            {full, nil, false, 12},
+		"chunk data":      {flip(4117 + 64 + 30), []string{"chunk at 4117: crc32c of its data"}, true, 5},
+		"second chunk":    {flip(second + 100), []string{"chunk at "}, true, 7},
+		"index time":      {flip(index + 30), []string{"chunk at 4117: index does not fit"}, false, 12},
+		"index count":     {set(field(t, full, "count", 2), 8), []string{"index data at "}, false, 12},
+		"chunk info time": {flip(field(t, full, "start_time", 0)), []string{"chunk info of the chunk at 4117: from "}, false, 12},
+		"header count":    {set(field(t, full, "chunk_count", 0), 1), []string{"bag header at 13: counts 1 connection and 1 chunk, there are 1 and 2"}, false, 12},
+		"not closed":      {slices.Concat(full[:field(t, full, "index_pos", 0)], make([]byte, 8), full[field(t, full, "index_pos", 0)+8:]), []string{"the bag was not closed"}, false, 12},
+		"cut":             {full[:second+60], []string{"bag header at 13", "chunk at"}, true, 7},
+		"trailing":        {slices.Concat(full, []byte("more")), []string{"4 bytes at "}, false, 12},
+		"definition": {sound(t, rosbag.Header{ownType, stringHeader[1], {Key: "message_definition", Value: "int32 data\n"}}), []string{
+			`connection 0, /a: the md5sum of its definition of our_msgs/String is da5909fbe378aeaf85e547e830cc1bb7, its header says "992ce8a1687cec8c8bd883ec73ca41d1"; 12 of its 12 messages do not fit that definition`,
+		}, false, 12},
+		"definition of another md5sum": {sound(t, rosbag.Header{ownType, {Key: "md5sum", Value: "0123"}, {Key: "message_definition", Value: "string data\n"}}), []string{
+			`connection 0, /a: the md5sum of its definition of our_msgs/String is 992ce8a1687cec8c8bd883ec73ca41d1, its header says "0123"; its 12 messages fit that definition exactly`,
+		}, false, 12},
 		"definition wrong": {sound(t, rosbag.Header{ownType, stringHeader[1], {Key: "message_definition", Value: "no field\n"}}), []string{"connection 0, /a: "}, false, 12},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -34,7 +35,7 @@ func (c *checker) definitions(conns []*rosbag.Connection) {
 		case err != nil && conn.Header.MD5Sum() == "*":
 			continue
 		case err != nil:
-			c.definition(conn, err.Error())
+			c.definition(conn, err.Error(), adviceType)
 			continue
 		case typ.Replaced != "":
 			c.warn(conn.Topic, "connection %d: %s", conn.ID, typ.Replaced)
@@ -43,19 +44,47 @@ func (c *checker) definitions(conns []*rosbag.Connection) {
 			continue
 		}
 		if sum := typ.MD5Sum(); sum != conn.Header.MD5Sum() {
-			c.definition(conn, fmt.Sprintf("the md5sum of its definition of %s is %s, its header says %.40q", typ.Name(), sum, conn.Header.MD5Sum()))
+			fits, how := c.fits(conn.ID)
+			what := fmt.Sprintf("the md5sum of its definition of %s is %s, its header says %.40q%s", typ.Name(), sum, conn.Header.MD5Sum(), how)
+			if fits {
+				c.definition(conn, what, adviceSum)
+			} else {
+				c.definition(conn, what, adviceType)
+			}
 		}
 	}
 }
 
 // definition reports a definition that does not match its md5sum. In old bags that is only a
 // warning: md5sums were computed differently.
-func (c *checker) definition(conn *rosbag.Connection, what string) {
+func (c *checker) definition(conn *rosbag.Connection, what, advice string) {
 	if c.report.Version < "2" {
 		c.warn(conn.Topic, "connection %d: %s", conn.ID, what)
 		return
 	}
-	c.add(Damage{Offset: UnknownOffset, What: fmt.Sprintf("connection %d, %s: %s", conn.ID, conn.Topic, what), Advice: adviceType})
+	c.add(Damage{Offset: UnknownOffset, What: fmt.Sprintf("connection %d, %s: %s", conn.ID, conn.Topic, what), Advice: advice})
+}
+
+// doubtful reports whether a definition does not have the md5sum of its connection. Its messages are decoded also without
+// Options.Deep: they show whether the definition may be right.
+func (c *checker) doubtful(conn *rosbag.Connection) bool {
+	sum := conn.Header.MD5Sum()
+	typ, err := c.types.Of(conn)
+	return err == nil && sum != "*" && typ.Replaced == "" && typ.MD5Sum() != sum
+}
+
+// fits says whether the messages of a connection fit its definition exactly, as far as they were decoded.
+func (c *checker) fits(id rosbag.ConnID) (fits bool, how string) {
+	for conn, st := range c.counts {
+		switch {
+		case conn.ID != id || st.deep == nil || st.deep.typ == nil:
+		case st.deep.failed > 0:
+			return false, fmt.Sprintf("; %d of its %s do not fit that definition", st.deep.failed, wording.Plural(st.messages, "message"))
+		default:
+			return true, fmt.Sprintf("; its %s fit that definition exactly", wording.Plural(st.messages, "message"))
+		}
+	}
+	return false, ""
 }
 
 const (
@@ -116,14 +145,12 @@ func newDeep(c *checker) *deep {
 	return d
 }
 
-// add adds a message to what is decoded, with Options.Deep. The caller does not reuse the memory of the message.
+// add adds a message to what is decoded: all with Options.Deep, else those whose definition is doubtful. The caller does not reuse the
+// memory of the message.
 func (d *deep) add(m *rosbag.Message, st *connState, before Offset) {
-	if !d.c.o.Deep {
-		return
-	}
 	if st.deep == nil {
 		st.deep = &deepState{conn: m.Conn}
-		if m.Conn.Header.Type() != "*" {
+		if m.Conn.Header.Type() != "*" && (d.c.o.Deep || d.c.doubtful(m.Conn)) {
 			if typ, err := d.c.types.Of(m.Conn); err == nil { // definitions reports an error
 				st.deep.typ = typ.Type
 			}
@@ -214,6 +241,9 @@ func (d *deep) failed(s *decodeTask, err error) {
 func (d *deep) finish() {
 	d.send()
 	d.stop()
+	if !d.c.o.Deep {
+		return // fits says it in one line
+	}
 	for _, s := range d.states {
 		s.odd.report(d.c, s.conn, "the stamp of its header")
 		for n, f := range s.first {
