@@ -48,7 +48,7 @@ type Recording struct {
 // Open opens the recording at a path or URL. Its errors say what is wrong and what to do, but do not
 // name the file. Damage of a recording is no error: Source.Info lists it. Reading ends with ctx.
 func Open(ctx context.Context, path string, o Options) (*Recording, error) {
-	if IsROS2Directory(ctx, path) {
+	if IsROS2Directory(ctx, path) || isPacked(path) {
 		return o.openROS2(ctx, path)
 	}
 	f, size, err := OpenFile(ctx, path)

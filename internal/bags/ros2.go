@@ -63,10 +63,15 @@ func IsROS2Directory(ctx context.Context, path string) bool {
 	}
 }
 
+// isPacked reports whether path is a file that rosbag2 has packed wholly.
+func isPacked(path string) bool {
+	return !store.IsURL(path) && (strings.HasSuffix(path, ".mcap"+rosbag2.PackedSuffix) || strings.HasSuffix(path, ".db3"+rosbag2.PackedSuffix))
+}
+
 // IsROS2 reports whether path is a recording of ROS 2 in any form, also an MCAP file with CDR. What
 // cannot be opened is none.
 func IsROS2(ctx context.Context, path string) bool {
-	if IsROS2Directory(ctx, path) {
+	if IsROS2Directory(ctx, path) || isPacked(path) {
 		return true
 	}
 	f, size, err := OpenFile(ctx, path)

@@ -91,6 +91,12 @@ func TestPacked(t *testing.T) {
 					}
 					return
 				}
+				if mode == "file" {
+					alone, wrong := lines(openSource(t, filepath.Join(dir, name), ros2.OpenOptions{}), rosbag.Query{})
+					if len(alone) != 3 || len(wrong) > 0 {
+						t.Errorf("the file alone: %+v, %v", alone, wrong)
+					}
+				}
 				s := openSource(t, dir, ros2.OpenOptions{})
 				if len(s.Info().Damage) > 0 || s.Info().Messages != 3 {
 					t.Errorf("%+v", s.Info())

@@ -51,7 +51,7 @@ func IsDirectory(path string) bool {
 	return err == nil && st.IsDir() && rosbag2.IsRecording(os.DirFS(path))
 }
 
-// Open opens the recording in the directory at path, or in the db3 file at path. Reading db3 files
+// Open opens the recording in the directory at path, or in the db3 or packed file at path. Reading db3 files
 // ends with ctx.
 func Open(ctx context.Context, path string, o OpenOptions) (*Source, error) {
 	st, err := os.Stat(path)
@@ -59,6 +59,9 @@ func Open(ctx context.Context, path string, o OpenOptions) (*Source, error) {
 		return nil, err
 	}
 	rec := &rosbag2.Recording{Storage: rosbag2.SQLite, Files: []string{""}}
+	if strings.HasSuffix(path, ".mcap"+rosbag2.PackedSuffix) {
+		rec.Storage = rosbag2.MCAP
+	}
 	if st.IsDir() {
 		if rec, err = rosbag2.ReadDirectory(os.DirFS(path)); err != nil {
 			return nil, err

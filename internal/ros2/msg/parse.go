@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // block is the text of one type inside a schema.
@@ -66,6 +67,9 @@ func isSeparator(line string) bool {
 	return len(line) >= 3 && strings.Trim(line, "=") == ""
 }
 
+// isPadding is what means nothing at the ends of a line: space, the NUL that ends a text of C, a byte order mark.
+func isPadding(r rune) bool { return unicode.IsSpace(r) || r == 0 || r == '\ufeff' }
+
 // blocks splits a schema at its separators. The first block is the definition of the message itself.
 func blocks(name, schema string) ([]*block, error) {
 	full := FullName(name)
@@ -80,7 +84,10 @@ func blocks(name, schema string) ([]*block, error) {
 	after, n := false, 0
 	for line := range strings.SplitSeq(schema, "\n") {
 		n++
-		line = strings.TrimSpace(strings.ReplaceAll(line, "\t", " "))
+		line = strings.TrimFunc(strings.ReplaceAll(line, "\t", " "), isPadding)
+		if code, ok := strings.CutSuffix(line, separator); ok && code != "" && !strings.Contains(code, "=") && !after {
+			current.lines, line = append(current.lines, code), separator // without a line break before it
+		}
 		switch {
 		case isSeparator(line):
 			after = true
