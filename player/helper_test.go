@@ -32,6 +32,7 @@ type fakeGraph struct {
 	start       time.Time
 	drains      func(context.Context) error
 	registers   time.Duration
+	udpOnly     map[string][]string // by topic
 	registered  []string
 	refuse      string // a topic that cannot be advertised
 	subscribers func() int
@@ -121,10 +122,11 @@ func (p *fakePublication) Source(k plan.PublisherID) stage.Sender {
 	p.sources++
 	return &fakeSource{p, p.sources, k.Latching}
 }
-func (p *fakePublication) Topic() string    { return p.name }
-func (p *fakePublication) Subscribers() int { return p.graph.subscribers() }
-func (p *fakePublication) Dropped() uint64  { return 0 }
-func (p *fakePublication) Close()           { p.graph.closed = append(p.graph.closed, p.name) }
+func (p *fakePublication) Topic() string     { return p.name }
+func (p *fakePublication) Subscribers() int  { return p.graph.subscribers() }
+func (p *fakePublication) Dropped() uint64   { return 0 }
+func (p *fakePublication) UDPOnly() []string { return p.graph.udpOnly[p.name] }
+func (p *fakePublication) Close()            { p.graph.closed = append(p.graph.closed, p.name) }
 
 func (p *fakePublication) Linked(node string) bool {
 	return p.graph.linked == nil || p.graph.linked(p.name, node)

@@ -145,6 +145,20 @@ func TestNoMaster(t *testing.T) {
 	}
 }
 
+// TestUDPOnly: subscribers that get nothing, because they take UDPROS only, are a loss with their names.
+func TestUDPOnly(t *testing.T) {
+	t.Parallel()
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 0)...)
+	synctest.Test(t, func(t *testing.T) {
+		g := newFakeGraph()
+		g.udpOnly = map[string][]string{"/a": {"/x", "/y"}, "/other": {"/z"}}
+		s, err := playFake(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag)})
+		if d := cmp.Diff([]string{"/x of /a", "/y of /a"}, s.UDPOnly); d != "" || err != nil || !s.Lossy() {
+			t.Errorf("%v, lossy %v (-want +got):\n%s", err, s.Lossy(), d)
+		}
+	})
+}
+
 func TestPhases(t *testing.T) {
 	t.Parallel()
 	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 0, 250*ms)...)

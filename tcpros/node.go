@@ -385,5 +385,14 @@ func (n *Node) slave() *slaveapi.Server {
 		},
 		Publishes:       func(topic string) bool { return n.Publication(topic) != nil },
 		PublisherUpdate: n.reg.PublisherUpdate,
+		UDPOnly:         n.noteUDPOnly,
+	}
+}
+
+// noteUDPOnly counts and logs a subscriber that takes UDPROS only. rosbag's publishers would serve it.
+func (n *Node) noteUDPOnly(topic, caller, peer string) {
+	if p := n.Publication(topic); p != nil && p.out.NoteUDPOnly(caller) {
+		n.log.Warn("a subscriber gets nothing: it takes UDPROS only, which this node does not send; let it take TCPROS, too, as with TransportHints().unreliable().reliable()",
+			zap.String("topic", topic), zap.String("subscriber", caller), zap.String("peer", peer))
 	}
 }

@@ -67,6 +67,9 @@ func (p *Publication) Room() bool { return p.out.Room() }
 // subscribers, plus the number of frames published after Close or Drain.
 func (p *Publication) Dropped() uint64 { return p.out.Dropped() }
 
+// UDPOnly returns the names of the nodes that would have subscribed over UDPROS only, which is not served: at most 256.
+func (p *Publication) UDPOnly() []string { return p.out.UDPOnly() }
+
 // Stats returns the state of each link.
 func (p *Publication) Stats() []publink.SubscriberStats { return p.out.Stats() }
 

@@ -148,6 +148,9 @@ func (o *Output) Summarize(s *control.Summary) {
 		s.Dropped += dropped
 		s.Unconverted += o.wanted.Unconverted(t.Topic)
 		s.Unstamped += t.unstamped
+		for _, node := range t.publication.UDPOnly() {
+			s.UDPOnly = append(s.UDPOnly, node+" of "+t.Name)
+		}
 		s.Topics = append(s.Topics, control.TopicSummary{
 			Name: t.Name, Type: t.Type, Messages: t.messages, Bytes: t.bytes,
 			Subscribers: t.publication.Subscribers(), Dropped: dropped, Unstamped: t.unstamped,

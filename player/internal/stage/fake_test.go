@@ -22,6 +22,7 @@ type fakePublication struct {
 func (p *fakePublication) Topic() string                  { return p.topic }
 func (p *fakePublication) Source(plan.PublisherID) Sender { return fakeSender{p} }
 func (p *fakePublication) Dropped() uint64                { return p.dropped }
+func (p *fakePublication) UDPOnly() []string              { return nil }
 func (p *fakePublication) Room() bool                     { return !p.full }
 func (p *fakePublication) Close()                         { p.closed = true }
 

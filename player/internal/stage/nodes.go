@@ -292,6 +292,16 @@ func (p *jointPublication) Stats() []tcpros.SubscriberStats {
 	return all
 }
 
+// UDPOnly implements Publication.
+func (p *jointPublication) UDPOnly() []string {
+	var all []string
+	for _, part := range p.parts {
+		all = append(all, part.UDPOnly()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // Room implements Publication.
 func (p *jointPublication) Room() bool {
 	return !slices.ContainsFunc(p.parts, func(part Publication) bool { return !part.Room() })

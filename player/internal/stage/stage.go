@@ -29,7 +29,8 @@ type Publication interface {
 	Subscribers() int
 	Dropped() uint64
 	Stats() []tcpros.SubscriberStats
-	Room() bool // false while the queue of a subscriber is full, with player.OverflowBlock
+	UDPOnly() []string // nodes that take UDPROS only, so that they get nothing
+	Room() bool        // false while the queue of a subscriber is full, with player.OverflowBlock
 	// Linked reports whether the node with this name subscribes to each of play's nodes that
 	// publish the topic.
 	Linked(node string) bool

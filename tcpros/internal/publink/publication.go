@@ -7,6 +7,7 @@ package publink
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -47,6 +48,31 @@ type Publication struct {
 	sources    []*Source  // latching sources only
 	latchCount uint64     // number of frames published by latching sources
 	closed     bool
+	udpOnly    map[string]bool // nodes that asked for UDPROS only
+}
+
+// maxUDPOnly bounds Publication.udpOnly.
+const maxUDPOnly = 256
+
+// NoteUDPOnly notes that a node asked for UDPROS only. It reports whether that is news.
+func (p *Publication) NoteUDPOnly(node string) (news bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.udpOnly[node] || len(p.udpOnly) == maxUDPOnly {
+		return false
+	}
+	if p.udpOnly == nil {
+		p.udpOnly = map[string]bool{}
+	}
+	p.udpOnly[node] = true
+	return true
+}
+
+// UDPOnly returns the nodes that asked for UDPROS only, sorted.
+func (p *Publication) UDPOnly() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(maps.Keys(p.udpOnly))
 }
 
 // Source is one original publisher of a topic.

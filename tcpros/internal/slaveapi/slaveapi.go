@@ -28,22 +28,29 @@ type Server struct {
 	Publications    func() []*publink.Publication          // sorted by topic
 	Subscriptions   func() []*sublink.Subscription         // sorted by topic
 	Publishes       func(topic string) bool                // reports whether the node accepts subscribers of the topic now
+	UDPOnly         func(topic, caller, peer string)       // tells that a subscriber takes UDPROS only, which is not served
 	PublisherUpdate func(topic string, uris []string) bool // reports whether the topic is subscribed to
 	Shutdown        func(reason, peer string)              // nil refuses the request
 }
 
+// caller is who calls.
+type caller struct {
+	id   string // the name of its node, as it says
+	peer string // its address
+}
+
 // methods are the calls of the slave API that tools and peers use. Each gets the
 // arguments after the caller's ID.
-var methods = map[string]func(s *Server, peer string, args []any) any{
-	"getPid":           func(*Server, string, []any) any { return done("", os.Getpid()) },
-	"getUri":           func(s *Server, _ string, _ []any) any { return done("", s.URI) },
-	"getName":          func(s *Server, _ string, _ []any) any { return done("", s.Name) },
-	"getMasterUri":     func(s *Server, _ string, _ []any) any { return done("", s.MasterURI) },
-	"getBusInfo":       func(s *Server, _ string, _ []any) any { return done("", s.busInfo()) },
-	"getBusStats":      func(s *Server, _ string, _ []any) any { return done("", s.busStats()) },
-	"getSubscriptions": func(s *Server, _ string, _ []any) any { return done("", s.subscriptions()) },
-	"getPublications":  func(s *Server, _ string, _ []any) any { return done("", s.publications()) },
-	"paramUpdate":      func(*Server, string, []any) any { return done("", 0) },
+var methods = map[string]func(s *Server, from caller, args []any) any{
+	"getPid":           func(*Server, caller, []any) any { return done("", os.Getpid()) },
+	"getUri":           func(s *Server, _ caller, _ []any) any { return done("", s.URI) },
+	"getName":          func(s *Server, _ caller, _ []any) any { return done("", s.Name) },
+	"getMasterUri":     func(s *Server, _ caller, _ []any) any { return done("", s.MasterURI) },
+	"getBusInfo":       func(s *Server, _ caller, _ []any) any { return done("", s.busInfo()) },
+	"getBusStats":      func(s *Server, _ caller, _ []any) any { return done("", s.busStats()) },
+	"getSubscriptions": func(s *Server, _ caller, _ []any) any { return done("", s.subscriptions()) },
+	"getPublications":  func(s *Server, _ caller, _ []any) any { return done("", s.publications()) },
+	"paramUpdate":      func(*Server, caller, []any) any { return done("", 0) },
 	"publisherUpdate":  (*Server).publisherUpdate,
 	"requestTopic":     (*Server).requestTopic,
 	"shutdown":         (*Server).shutdown,
@@ -55,17 +62,18 @@ func (s *Server) Answer(_ context.Context, peer, method string, args []any) (any
 	if !ok {
 		return nil, &xmlrpc.Fault{Code: -1, Text: method + ": unknown method name"}
 	}
-	if _, ok := rosapi.Arg[string](args, 0); !ok {
+	id, ok := rosapi.Arg[string](args, 0)
+	if !ok {
 		return nil, &xmlrpc.Fault{Code: -1, Text: method + ": the first argument is the caller's ID"}
 	}
-	return answer(s, peer, args[1:]), nil
+	return answer(s, caller{id, peer}, args[1:]), nil
 }
 
 func done(text string, value any) any { return []any{1, text, value} }
 
 func refused(code int, text string, value any) any { return []any{code, text, value} }
 
-func (s *Server) publisherUpdate(_ string, args []any) any {
+func (s *Server) publisherUpdate(_ caller, args []any) any {
 	topic, ok1 := rosapi.Arg[string](args, 0)
 	list, ok2 := rosapi.Arg[[]any](args, 1)
 	uris := make([]string, 0, len(list))
@@ -83,7 +91,7 @@ func (s *Server) publisherUpdate(_ string, args []any) any {
 	return done("", 0)
 }
 
-func (s *Server) requestTopic(_ string, args []any) any {
+func (s *Server) requestTopic(from caller, args []any) any {
 	topic, ok1 := rosapi.Arg[string](args, 0)
 	protocols, ok2 := rosapi.Arg[[]any](args, 1)
 	if !ok1 || !ok2 {
@@ -92,24 +100,31 @@ func (s *Server) requestTopic(_ string, args []any) any {
 	if !s.Publishes(topic) {
 		return refused(-1, "Not a publisher of ["+topic+"]", []any{})
 	}
+	udp := false
 	for i := range protocols {
 		p, _ := rosapi.Arg[[]any](protocols, i)
-		if name, _ := rosapi.Arg[string](p, 0); name == "TCPROS" {
+		switch name, _ := rosapi.Arg[string](p, 0); name {
+		case "TCPROS":
 			return done("ready", []any{"TCPROS", s.Host, s.Port})
+		case "UDPROS":
+			udp = true
 		}
+	}
+	if udp {
+		s.UDPOnly(topic, names.Clip(from.id), from.peer)
 	}
 	return refused(0, "no supported protocol implementations", []any{})
 }
 
-func (s *Server) shutdown(peer string, args []any) any {
+func (s *Server) shutdown(from caller, args []any) any {
 	reason, _ := rosapi.Arg[string](args, 0)
 	reason = names.Clip(reason)
 	if s.Shutdown == nil {
-		s.Log.Warn("shutdown request refused", zap.String("peer", peer), zap.String("reason", reason))
+		s.Log.Warn("shutdown request refused", zap.String("peer", from.peer), zap.String("reason", reason))
 		return refused(-1, "this node does not let others shut it down", 0)
 	}
-	s.Log.Warn("Shutdown request received.", zap.String("peer", peer), zap.String("reason", reason))
-	s.Shutdown(reason, peer)
+	s.Log.Warn("Shutdown request received.", zap.String("peer", from.peer), zap.String("reason", reason))
+	s.Shutdown(reason, from.peer)
 	return done("", 0)
 }
 

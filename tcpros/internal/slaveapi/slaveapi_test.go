@@ -36,6 +36,7 @@ func newServer() *Server {
 			return []*sublink.Subscription{in}
 		},
 		Publishes:       func(topic string) bool { return topic == "/a" },
+		UDPOnly:         func(string, string, string) {},
 		PublisherUpdate: func(topic string, _ []string) bool { return topic == "/c" },
 	}
 }
@@ -74,6 +75,30 @@ func TestAnswers(t *testing.T) {
 		got, err := newServer().Answer(t.Context(), "peer", tc.method, append([]any{"/caller"}, tc.args...))
 		if d := cmp.Diff(any(tc.want), got); err != nil || d != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", call, err, d)
+		}
+	}
+}
+
+// TestUDPOnly: a subscriber that takes no protocol of ours but UDPROS is told with its name. One that takes TCPROS, too,
+// or none that we know, is not.
+func TestUDPOnly(t *testing.T) {
+	t.Parallel()
+	tcp, udp := []any{"TCPROS"}, []any{"UDPROS", []byte("header"), "there", 1234, 1500}
+	for name, tc := range map[string]struct {
+		topic     string
+		protocols []any
+		want      string
+	}{
+		"only UDPROS":     {"/a", []any{udp}, "/a /listener 10.0.0.7:1"},
+		"UDPROS first":    {"/a", []any{udp, tcp}, ""},
+		"TCPROS":          {"/a", []any{tcp}, ""},
+		"unknown":         {"/a", []any{[]any{"SHM"}}, ""},
+		"topic of others": {"/x", []any{udp}, ""},
+	} {
+		s, told := newServer(), ""
+		s.UDPOnly = func(topic, caller, peer string) { told += topic + " " + caller + " " + peer }
+		if _, err := s.Answer(t.Context(), "10.0.0.7:1", "requestTopic", []any{"/listener", tc.topic, tc.protocols}); err != nil || told != tc.want {
+			t.Errorf("%s: %q, %v; want %q", name, told, err, tc.want)
 		}
 	}
 }

@@ -243,6 +243,32 @@ func TestPlayLossless(t *testing.T) {
 	}
 }
 
+// TestPlayUDPOnly: a subscriber that takes UDPROS only gets nothing, and is named once.
+func TestPlayUDPOnly(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	bags.Make(g, "walk.bag", bags.Walk()...)
+	play := g.Start("goplay", "walk.bag", "-k", "__name:=player")
+	n := peers.Node(g, "looker")
+	hc := xmlrpc.NewHTTPClient(harness.Timeout)
+	uri := ""
+	g.Eventually("the player is registered", func() (ok bool) {
+		var err error
+		uri, err = n.Master().LookupNode(t.Context(), "/player")
+		return err == nil
+	})
+	for range 2 {
+		if _, err := xmlrpc.Call(t.Context(), hc, uri, "requestTopic", "/listener", "/chatter", []any{[]any{"UDPROS", []byte("header"), "127.0.0.1", 1234, 1500}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	play.Signal(syscall.SIGINT)
+	play.Ended(3, "lost: all for subscribers that take UDPROS only (1: /listener of /chatter)")
+	if n := strings.Count(play.Out.String(), "a subscriber gets nothing: it takes UDPROS only"); n != 1 {
+		t.Errorf("warned %d times:\n%s", n, play.Out.String())
+	}
+}
+
 // TestPlayNoMaster: an interrupt while the master does not answer is no success.
 func TestPlayNoMaster(t *testing.T) {
 	t.Parallel()

@@ -139,6 +139,9 @@ func damageLosses(all []*control.DamageError) (parts []string) {
 	return parts
 }
 
+// maxNamed is how many subscribers a line names.
+const maxNamed = 8
+
 // Losses lists the messages that were lost between bags and subscribers, by cause, in one
 // line.
 func Losses(s *control.Summary) string {
@@ -163,6 +166,13 @@ func Losses(s *control.Summary) string {
 	}
 	if s.Undelivered != nil {
 		parts = append(parts, s.Undelivered.Error())
+	}
+	if n := len(s.UDPOnly); n > 0 {
+		named := strings.Join(s.UDPOnly[:min(n, maxNamed)], ", ")
+		if n > maxNamed {
+			named += ", ..."
+		}
+		parts = append(parts, fmt.Sprintf("all for subscribers that take UDPROS only (%d: %s)", n, termtext.Plain(named)))
 	}
 	if s.NoMaster {
 		parts = append(parts, "all, for the master never answered")
