@@ -14,8 +14,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// To be unpacked, a chunk gets firstUnpackBytes plus firstUnpackRatio times its stored size at first. It
-// gets more, up to the size that it claims, only when that is full.
+// To be unpacked, a chunk gets firstUnpackBytes plus firstUnpackRatio times its stored size without a question. A chunk
+// that claims more is unpacked once to count what is in it, and then gets as much: memory that grows would hold copies.
 const (
 	firstUnpackRatio = 16
 	firstUnpackBytes = 64 << 10
@@ -64,6 +64,7 @@ type Decompressor struct {
 	lz4         *lz4.Reader   // nil until it is needed
 	bz2         *bzip2.Reader // nil until it is needed
 	zstd        *zstd.Decoder // nil until it is needed
+	counting    *zstd.Decoder // nil until it is needed
 }
 
 // Unpack returns stored unpacked, in memory if that is enough, else in fresh memory.
@@ -71,6 +72,13 @@ type Decompressor struct {
 func (d *Decompressor) Unpack(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
 	first := min(size, firstUnpackBytes+firstUnpackRatio*int64(len(stored)))
 	if int64(cap(memory)) < size {
+		if first < size {
+			n, err := d.count(c, stored, size)
+			if err != nil {
+				return nil, err
+			}
+			first = max(first, min(n, size))
+		}
 		memory = make([]byte, first)
 	}
 	if c == rosbag.CompressionZstd {
@@ -79,8 +87,33 @@ func (d *Decompressor) Unpack(c rosbag.Compression, stored []byte, size int64, m
 	return d.stream(c, stored, size, memory)
 }
 
-func (d *Decompressor) stream(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
+// count returns how many bytes are in stored, as far as they can be unpacked, and at most size and one more. Zero means
+// that it cannot tell. Its error is an InterruptionError, or about zstd data.
+func (d *Decompressor) count(c rosbag.Compression, stored []byte, size int64) (int64, error) {
 	var r io.Reader
+	var err error
+	if c == rosbag.CompressionZstd {
+		if r, err = d.zstdStream(stored, size); err != nil {
+			return 0, err
+		}
+	} else if r, err = d.reader(c, stored); err != nil {
+		return 0, nil //nolint:nilerr // unpacking returns it
+	}
+	n, err := io.Copy(struct{ io.Writer }{io.Discard}, io.LimitReader(d.Interrupted.Reader(struct{ io.Reader }{r}), size+1))
+	var stop *InterruptionError
+	switch {
+	case errors.As(err, &stop):
+		return 0, err
+	case errors.Is(err, zstd.ErrWindowSizeExceeded):
+		return 0, nil
+	case err != nil && c == rosbag.CompressionZstd:
+		return 0, fmt.Errorf("zstd data: %w", err)
+	}
+	return n, nil
+}
+
+// reader returns what unpacks lz4 or bz2.
+func (d *Decompressor) reader(c rosbag.Compression, stored []byte) (r io.Reader, err error) {
 	switch c {
 	case rosbag.CompressionLZ4:
 		if !IsLZ4(stored) {
@@ -102,6 +135,14 @@ func (d *Decompressor) stream(c rosbag.Compression, stored []byte, size int64, m
 		fallthrough // the one needs no unpacking, the other is unpacked at once
 	default:
 		return nil, fmt.Errorf("unknown compression %q", c)
+	}
+	return r, nil
+}
+
+func (d *Decompressor) stream(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
+	r, err := d.reader(c, stored)
+	if err != nil {
+		return nil, err
 	}
 	r = d.Interrupted.Reader(r)
 	out, err := wire.Fill(r, size, memory)
