@@ -34,6 +34,7 @@ type viewFlags struct {
 	HTTP      string   `name:"http" default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Serve the page on this address (${default}: a free port). Addresses other than loopback need a token."`
 	Token     string   `name:"http-token" env:"GOBAG_HTTP_TOKEN" placeholder:"TEXT" help:"Require this token, of at least 16 characters. Every user of this machine can read a command line: use the variable $$GOBAG_HTTP_TOKEN or --http-token-file."`
 	TokenFile string   `name:"http-token-file" placeholder:"FILE" completion-predictor:"file" help:"Read the token from this file."`
+	ViewToken string   `name:"http-view-token" env:"GOBAG_HTTP_VIEW_TOKEN" placeholder:"TEXT" help:"Whoever has this token sees everything and writes nothing. It needs another token."`
 	Host      []string `name:"http-host" sep:"none" placeholder:"NAME" help:"Accept requests for the host NAME, too, besides localhost, addresses and the name of this machine. May be repeated."`
 	Bags      []string `arg:"" name:"bag" completion-predictor:"bag" help:"Bags of any version, MCAP files, recordings of ROS 2; directories, and URLs that end with a slash, stand for the bags in them. Several are one time line."`
 }
@@ -82,7 +83,7 @@ func (f *viewFlags) Run(ctx context.Context, out job.Output) error {
 		o.Save = cutter.save
 	}
 	server, err := web.Serve(ctx, web.Options{
-		Listen: f.HTTP, Token: f.Token, Hosts: f.Host, Node: titleOf(paths), Version: program.Version(), Log: zap.NewNop(),
+		Listen: f.HTTP, Token: f.Token, ViewToken: f.ViewToken, Hosts: f.Host, Node: titleOf(paths), Version: program.Version(), Log: zap.NewNop(),
 	}, page.New(view.New(in, o)))
 	if err != nil {
 		return err

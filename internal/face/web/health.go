@@ -28,7 +28,7 @@ func (s *Server) probes() {
 // probeView returns the state for a probe. Unauthorized clients get a cached state, so that they
 // cannot cause load.
 func (s *Server) probeView(r *http.Request) encodedView {
-	if s.guard.admits(r) {
+	if s.guard.shows(r) {
 		return s.poller.cached(0)
 	}
 	return s.poller.cached(minPollInterval)
@@ -39,7 +39,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, h Health) {
 	if h.Status != healthy {
 		status = http.StatusServiceUnavailable
 	}
-	if !s.guard.admits(r) {
+	if !s.guard.shows(r) {
 		WriteJSON(w, status, h.brief())
 		return
 	}

@@ -19,6 +19,7 @@ type LiveView interface {
 	http.Handler
 
 	Viewers() []live.Report // the connected viewers
+	Controls() bool         // whether viewers control what they see, such as a playback
 	Total() live.Counts     // sums over all viewers, also those that have left
 	// Close ends the connections. It returns within shutdownTimeout.
 	Close()
@@ -52,7 +53,7 @@ func (u *upgrader) wrap(next http.Handler) http.Handler {
 		case !u.guard.allowsOrigin(r):
 			WriteError(w, &statusError{http.StatusForbidden, "a page of another site may not open the live view: allow it with --http-origin, if you trust it"})
 			u.log.Info("live view refused to a page of another site", loglimit.OnRequest(), zap.String("origin", r.Header.Get("Origin")), zap.String("peer", r.RemoteAddr))
-		case !u.guard.admitsViewer(r):
+		case !u.guard.admitsViewer(r, u.view.Controls()):
 			WriteError(w, &statusError{http.StatusUnauthorized, "a token is needed: add ?token= and the token to the address"})
 		case r.Body != http.NoBody || !u.conns.hold(r, viewing):
 			WriteError(w, &statusError{http.StatusServiceUnavailable, "too many viewers are connected"})
@@ -110,13 +111,14 @@ func (g *guard) allowsOrigin(r *http.Request) bool {
 }
 
 // admitsViewer reports whether a request for WebSocket is authorized: like any other or, because a
-// browser cannot send a header with it, by the parameter token of its address.
-func (g *guard) admitsViewer(r *http.Request) bool {
-	if g.admits(r) {
+// browser cannot send a header with it, by the parameter token of its address. The token that only shows is of no use if
+// viewers control.
+func (g *guard) admitsViewer(r *http.Request, controls bool) bool {
+	if g.admits(r) || !controls && g.shows(r) {
 		return true
 	}
 	given := r.URL.Query()["token"]
-	return len(given) == 1 && equalSecrets(given[0], g.token)
+	return len(given) == 1 && (equalSecrets(given[0], g.token) || !controls && g.viewToken != "" && equalSecrets(given[0], g.viewToken))
 }
 
 // liveState is the live view in the state.

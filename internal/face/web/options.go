@@ -12,9 +12,11 @@ import (
 
 // Options are the options of Serve.
 type Options struct {
-	Listen string   // host:port; port 0 takes a free one
-	Token  string   // authorizes requests; empty authorizes every client on this machine
-	Hosts  []string // allowed host names, besides localhost and IP addresses
+	Listen string // host:port; port 0 takes a free one
+	Token  string // authorizes requests; empty authorizes every client on this machine
+	// ViewToken authorizes requests that only look; empty authorizes nobody. It needs a Token.
+	ViewToken string
+	Hosts     []string // allowed host names, besides localhost and IP addresses
 
 	// Origins are the origins of pages that may open the live view, such as https://viewer.example.org, besides
 	// the pages of this server.
@@ -33,6 +35,9 @@ func (o *Options) check(ctx context.Context) error {
 	if err := CheckToken(o.Token); err != nil {
 		return fmt.Errorf("--http-token: %w", err)
 	}
+	if err := CheckViewToken(o.ViewToken, o.Token); err != nil {
+		return fmt.Errorf("--http-view-token: %w", err)
+	}
 	if err := CheckListen(ctx, o.Listen, o.Token != ""); err != nil {
 		return fmt.Errorf("--http %q: %w", o.Listen, err)
 	}
@@ -45,6 +50,20 @@ func CheckToken(token string) error {
 		return fmt.Errorf("the token has %d characters: give it at least %d, such as from openssl rand -hex 16", len(token), minTokenBytes)
 	}
 	return nil
+}
+
+// CheckViewToken returns why a token cannot be used for looking beside the token that controls, without the tokens
+// themselves. Empty means no token.
+func CheckViewToken(viewToken, token string) error {
+	switch {
+	case viewToken == "":
+		return nil
+	case token == "":
+		return errors.New("without --http-token everybody on this machine controls: give that one, too")
+	case viewToken == token:
+		return errors.New("it is the token that controls: give another one")
+	}
+	return CheckToken(viewToken)
 }
 
 // CheckListen returns why a server may not listen on host:port, without the address itself. A host

@@ -39,16 +39,19 @@ func (s *Server) pages() {
 	s.Assets(shared)
 	s.Assets(s.backend.Pages())
 	content := template.Must(frame("page.html").New("content").Parse(string(mustRead(s.backend.Pages(), s.backend.Program()+".html"))))
-	page := asset(s.render(content, false), ".html")
+	page, viewerPage := asset(s.render(content, false, false), ".html"), asset(s.render(content, false, true), ".html")
 	s.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		if !s.guard.admits(r) {
+		switch {
+		case s.guard.admits(r):
+			page(w, r)
+		case s.guard.shows(r):
+			viewerPage(w, r)
+		default:
 			http.Redirect(w, r, "/login", http.StatusSeeOther)
-			return
 		}
-		page(w, r)
 	})
 	s.mux.HandleFunc("GET /login", func(w http.ResponseWriter, r *http.Request) {
-		if s.guard.admits(r) {
+		if s.guard.admits(r) { // who only looks may log in to control
 			http.Redirect(w, r, "/", http.StatusSeeOther)
 			return
 		}
@@ -75,13 +78,13 @@ func frame(body string) *template.Template {
 	return template.Must(template.ParseFS(shared, "frame.html", body))
 }
 
-// render returns the page of a template. again says that a token was refused.
-func (s *Server) render(t *template.Template, again bool) []byte {
+// render returns the page of a template. again says that a token was refused, looks that the page controls nothing.
+func (s *Server) render(t *template.Template, again, looks bool) []byte {
 	var b bytes.Buffer
 	err := t.ExecuteTemplate(&b, "frame.html", struct {
 		Program, Node string
-		Again         bool
-	}{s.backend.Program(), s.options.Node, again})
+		Again, Looks  bool
+	}{s.backend.Program(), s.options.Node, again, looks})
 	if err != nil {
 		panic("web: " + err.Error()) // the templates are in the program
 	}
@@ -113,7 +116,7 @@ func mustRead(files fs.FS, name string) []byte {
 
 // loginPage asks for the token.
 func (s *Server) loginPage(w http.ResponseWriter, status int) {
-	page := s.render(frame("login.html"), status != http.StatusOK)
+	page := s.render(frame("login.html"), status != http.StatusOK, false)
 	w.Header().Set("Content-Type", contentTypes[".html"])
 	w.WriteHeader(status)
 	w.Write(page) //nolint:errcheck,gosec // whoever has gone does not need it
@@ -122,12 +125,19 @@ func (s *Server) loginPage(w http.ResponseWriter, status int) {
 // login exchanges the token for a cookie.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
-	if s.guard.token == "" || !equalSecrets(r.PostFormValue("token"), s.guard.token) {
+	given := r.PostFormValue("token")
+	var session string
+	switch g := &s.guard; {
+	case g.token != "" && equalSecrets(given, g.token):
+		session = g.session
+	case g.viewToken != "" && equalSecrets(given, g.viewToken):
+		session = g.viewSession
+	default:
 		s.loginPage(w, http.StatusUnauthorized)
 		return
 	}
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure would keep it from a server without TLS, which this is
-		Name: cookieName, Value: s.guard.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: cookieName, Value: session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }

@@ -20,15 +20,14 @@ const cookieName = "gorosbag"
 type guard struct {
 	token   string
 	session string // value of the cookie; only valid for this process
-	hosts   []string
-	origins []string
+	// The same for clients that only look.
+	viewToken, viewSession string
+	hosts                  []string
+	origins                []string
 }
 
 func newGuard(o Options) guard {
-	g := guard{token: o.Token, hosts: []string{"localhost"}}
-	secret := make([]byte, 32)
-	rand.Read(secret) // it never fails
-	g.session = hex.EncodeToString(secret)
+	g := guard{token: o.Token, session: secret(), viewToken: o.ViewToken, viewSession: secret(), hosts: []string{"localhost"}}
 	if name, err := os.Hostname(); err == nil {
 		g.hosts = append(g.hosts, canonical(name))
 	}
@@ -42,6 +41,13 @@ func newGuard(o Options) guard {
 		g.hosts = append(g.hosts, canonical(name))
 	}
 	return g
+}
+
+// secret returns a text that nobody can guess.
+func secret() string {
+	b := make([]byte, 32)
+	rand.Read(b) // it never fails
+	return hex.EncodeToString(b)
 }
 
 func canonical(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
@@ -89,16 +95,23 @@ func (g *guard) allowsHost(host string) bool {
 	return slices.Contains(g.hosts, canonical(host))
 }
 
-// admits reports whether the request is authorized, by the token or the session cookie.
+// admits reports whether the request is authorized to look and to control, by the token or the session cookie.
 func (g *guard) admits(r *http.Request) bool {
-	if g.token == "" {
-		return true
-	}
+	return g.token == "" || hasSecret(r, g.token, g.session)
+}
+
+// shows reports whether the request is authorized to look, with or without control.
+func (g *guard) shows(r *http.Request) bool {
+	return g.admits(r) || g.viewToken != "" && hasSecret(r, g.viewToken, g.viewSession)
+}
+
+// hasSecret reports whether a request comes with a token or, from a browser, with the session that stands for it.
+func hasSecret(r *http.Request, token, session string) bool {
 	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return equalSecrets(given, g.token)
+		return equalSecrets(given, token)
 	}
 	c, err := r.Cookie(cookieName)
-	return err == nil && equalSecrets(c.Value, g.session)
+	return err == nil && equalSecrets(c.Value, session)
 }
 
 // equalSecrets compares in constant time, whatever the lengths.
@@ -110,9 +123,13 @@ func equalSecrets(a, b string) bool {
 // requireToken refuses unauthorized requests.
 func (g *guard) requireToken(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !g.admits(r) {
+		switch looks := r.Method == http.MethodGet || r.Method == http.MethodHead; {
+		case !g.shows(r):
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			WriteError(w, &statusError{http.StatusUnauthorized, "a token is needed: send it as Authorization: Bearer, or log in"})
+			return
+		case !looks && !g.admits(r):
+			WriteError(w, &statusError{http.StatusForbidden, "this token only shows: to control, log in with the other one"})
 			return
 		}
 		next(w, r)

@@ -157,6 +157,9 @@ func (s *Server) all() []*session {
 	return all
 }
 
+// Controls reports whether viewers control a playback.
+func (s *Server) Controls() bool { return s.source.Playback != nil }
+
 // Viewers returns a report on each connected viewer, the oldest connection first.
 func (s *Server) Viewers() []live.Report {
 	all := s.all()

@@ -48,7 +48,7 @@ func ServeWeb(ctx context.Context, w *options.Web, node *tcpros.Node, log *zap.L
 	}
 	watcher := look.New(source.Store, time.Now())
 	server, err := web.Serve(ctx, web.Options{
-		Listen: w.Listen, Token: w.Token(), Hosts: hosts, Origins: w.Origins,
+		Listen: w.Listen, Token: w.Token(), ViewToken: w.ViewToken, Hosts: hosts, Origins: w.Origins,
 		Node: node.Name(), Version: program.Version(), MasterUp: node.MasterUp, Unread: node.Unread, Log: log,
 		Live: foxglove.New(*source, log),
 	}, face)

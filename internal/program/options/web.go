@@ -23,6 +23,8 @@ type Web struct {
 
 	Origins []string // of pages of others that may open the live view
 
+	ViewToken string // for requests that only look; empty if there is none
+
 	token, tokenFile string // at most one is given
 	fileToken        string // the text of tokenFile
 }
@@ -49,6 +51,9 @@ func (w *Web) Group(checkToken func(token string) error, checkListen func(addres
 		}, w.Listen), config.Rule{
 			Bad: w.token != "" && w.fileToken != "", Options: []string{"http-token", "http-token-file"},
 			Reason: "there are two tokens: leave out --http-token or --http-token-file",
+		}, config.Rule{
+			Bad: w.ViewToken != "" && (w.Token() == "" || w.Token() == w.ViewToken), Options: []string{"http-view-token"},
+			Reason: "--http-view-token needs another token that controls: give --http-token or --http-token-file, too",
 		})
 	}
 	return config.Group{Title: "Web page and metrics", Rules: rules, Options: []config.Option{
@@ -57,6 +62,8 @@ func (w *Web) Group(checkToken func(token string) error, checkListen func(addres
 		{Name: "http-token", Arg: "TEXT", Secret: true, Value: config.Text(&w.token, checkToken), Help: `
 			Require this token, of at least 16 characters. Every user of this machine can read a command line: use the variable or --http-token-file.`},
 		{Name: "http-token-file", Arg: "FILE", Value: config.Text(&w.tokenFile), Help: `Read the token from this file.`},
+		{Name: "http-view-token", Arg: "TEXT", Secret: true, Value: config.Text(&w.ViewToken, checkToken), Help: `
+			Whoever has this token, of at least 16 characters, sees everything and controls nothing. It needs another token that controls.`},
 		{Name: "http-host", Arg: "NAME", Value: config.Texts(&w.Hosts, UnlessEmpty(checkHostName)), Help: `
 			Accept requests for the host NAME, too, besides localhost, addresses, the name of this machine and its name in the ROS graph. May be given
 			several times.`},
