@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
 	"github.com/gorosbag/gorosbag/internal/face/command"
 	"github.com/gorosbag/gorosbag/internal/face/web"
+	"github.com/gorosbag/gorosbag/internal/face/web/stream"
 	"github.com/gorosbag/gorosbag/internal/view/recorded"
 	"github.com/gorosbag/gorosbag/internal/view/request"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -39,7 +40,7 @@ func (v *Viewer) cutOf(r *http.Request) (s *recorded.Set, c Cut, err error) {
 }
 
 // size answers with about how large a part of the recordings is.
-func (v *Viewer) size(w *web.Stream, r *http.Request) error {
+func (v *Viewer) size(w *stream.Stream, r *http.Request) error {
 	s, c, err := v.cutOf(r)
 	if err != nil {
 		return err
@@ -54,7 +55,7 @@ func (v *Viewer) size(w *web.Stream, r *http.Request) error {
 
 // download answers with a part of the recordings as a bag. The bag is made twice: its first record, which says where the
 // index is, can be written last only.
-func (v *Viewer) download(w *web.Stream, r *http.Request) error {
+func (v *Viewer) download(w *stream.Stream, r *http.Request) error {
 	if v.options.Copy == nil {
 		return command.Refused(command.NotFound, "nothing can be cut here")
 	}
@@ -132,7 +133,7 @@ func (p *patched) Write(b []byte) (int, error) {
 }
 
 // save writes a part of the recordings to a new file beside them.
-func (v *Viewer) save(w *web.Stream, r *http.Request) error {
+func (v *Viewer) save(w *stream.Stream, r *http.Request) error {
 	if v.options.Save == nil {
 		return command.Refused(command.NotFound, "nothing can be written here: download it")
 	}

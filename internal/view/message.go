@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/face/command"
 	"github.com/gorosbag/gorosbag/internal/face/web"
+	"github.com/gorosbag/gorosbag/internal/face/web/stream"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/internal/view/plot"
 	"github.com/gorosbag/gorosbag/internal/view/recorded"
@@ -29,7 +30,7 @@ type Message struct {
 }
 
 // message answers with the tree of a message, or with what is at path in it.
-func (v *Viewer) message(w *web.Stream, r *http.Request) error {
+func (v *Viewer) message(w *stream.Stream, r *http.Request) error {
 	s, err := v.set(r)
 	if err != nil {
 		return err
@@ -67,7 +68,7 @@ func (a *Message) Fill(c *rosbag.Connection, t *rosmsg.Type, err error, payload 
 }
 
 // copyMessage answers with a message as JSON.
-func (v *Viewer) copyMessage(w *web.Stream, r *http.Request) error {
+func (v *Viewer) copyMessage(w *stream.Stream, r *http.Request) error {
 	s, err := v.set(r)
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func (v *Viewer) copyMessage(w *web.Stream, r *http.Request) error {
 	return writeCopy(w, &v.types, found.Message.Conn, found.Message.Data())
 }
 
-func writeCopy(w *web.Stream, types *types, c *rosbag.Connection, payload []byte) error {
+func writeCopy(w *stream.Stream, types *types, c *rosbag.Connection, payload []byte) error {
 	typ, err := types.of(c)
 	if err != nil {
 		return err
@@ -161,7 +162,7 @@ type valueAnswer struct {
 }
 
 // values answers with the values of fields at a time.
-func (v *Viewer) values(w *web.Stream, r *http.Request) error {
+func (v *Viewer) values(w *stream.Stream, r *http.Request) error {
 	s, err := v.set(r)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/face/command"
 	"github.com/gorosbag/gorosbag/internal/face/web"
+	"github.com/gorosbag/gorosbag/internal/face/web/stream"
 	"github.com/gorosbag/gorosbag/internal/view/eye"
 	"github.com/gorosbag/gorosbag/internal/view/kept"
 	"github.com/gorosbag/gorosbag/internal/view/picture"
@@ -47,7 +48,7 @@ func PictureOptions(r *http.Request) (o picture.Options, err error) {
 }
 
 // picture answers with the picture of a message; with small set, with a small one.
-func (v *Viewer) picture(w *web.Stream, r *http.Request) error {
+func (v *Viewer) picture(w *stream.Stream, r *http.Request) error {
 	s, err := v.set(r)
 	if err != nil {
 		return err
@@ -113,7 +114,7 @@ const judged = 8
 const exactly = 100 * time.Millisecond
 
 // hints answers with hints about the picture of a message: it looks at some before, and at some of all of the topic.
-func (v *Viewer) hints(w *web.Stream, r *http.Request) error {
+func (v *Viewer) hints(w *stream.Stream, r *http.Request) error {
 	s, err := v.set(r)
 	if err != nil {
 		return err
@@ -211,7 +212,7 @@ const sceneTime = 5 * time.Second
 const treeWindow = 10 * time.Second
 
 // scene answers with the scene of a message, or of the messages between from and to.
-func (v *Viewer) scene(w *web.Stream, r *http.Request) error {
+func (v *Viewer) scene(w *stream.Stream, r *http.Request) error {
 	s, err := v.set(r)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/face/web"
+	"github.com/gorosbag/gorosbag/internal/face/web/stream"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/internal/view/kept"
 	"github.com/gorosbag/gorosbag/internal/view/plot"
@@ -65,7 +65,7 @@ type plotter struct {
 const maxSkews = 1001
 
 // plot answers with the columns of fields, as lines of JSON.
-func (v *Viewer) plot(w *web.Stream, r *http.Request) error {
+func (v *Viewer) plot(w *stream.Stream, r *http.Request) error {
 	s, err := v.set(r)
 	if err != nil {
 		return err
@@ -262,7 +262,7 @@ func (p *plotter) send(b *bytes.Buffer, done bool, at float64, damage string) {
 }
 
 // csv answers with all values of fields as CSV.
-func (v *Viewer) csv(w *web.Stream, r *http.Request) error {
+func (v *Viewer) csv(w *stream.Stream, r *http.Request) error {
 	s, err := v.set(r)
 	if err != nil {
 		return err

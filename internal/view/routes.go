@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/face/command"
 	"github.com/gorosbag/gorosbag/internal/face/web"
+	"github.com/gorosbag/gorosbag/internal/face/web/stream"
 	"github.com/gorosbag/gorosbag/internal/view/recorded"
 )
 
@@ -25,12 +26,12 @@ func (v *Viewer) Routes(s *web.Server) {
 }
 
 // handler answers a request, or returns why not.
-type handler func(w *web.Stream, r *http.Request) error
+type handler func(w *stream.Stream, r *http.Request) error
 
 // handle serves an endpoint. An error after a part of the answer becomes its last line.
 func (v *Viewer) handle(s *web.Server, method, name string, h handler) {
 	s.Handle(method+" /api/v1/view/"+name, func(w http.ResponseWriter, r *http.Request) {
-		out := web.NewStream(w)
+		out := stream.New(w)
 		r.Body = http.MaxBytesReader(out, r.Body, 0) // all parameters are in the address
 		err := h(out, r)
 		switch {
@@ -45,7 +46,7 @@ func (v *Viewer) handle(s *web.Server, method, name string, h handler) {
 
 // reading makes a handler wait for its turn.
 func (v *Viewer) reading(h handler) handler {
-	return func(w *web.Stream, r *http.Request) error {
+	return func(w *stream.Stream, r *http.Request) error {
 		select {
 		case v.reads <- struct{}{}:
 		case <-r.Context().Done():

@@ -13,7 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bags/expr"
 	"github.com/gorosbag/gorosbag/internal/face/command"
-	"github.com/gorosbag/gorosbag/internal/face/web"
+	"github.com/gorosbag/gorosbag/internal/face/web/stream"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/internal/view/recorded"
 	"github.com/gorosbag/gorosbag/internal/view/request"
@@ -124,7 +124,7 @@ func hasText(v rosmsg.Value, lower []byte, depth int) bool {
 
 // search answers with the next message, or the one before, that has a text or for which an expression is true. It writes
 // lines of JSON that say how far it is.
-func (v *Viewer) search(w *web.Stream, r *http.Request) error {
+func (v *Viewer) search(w *stream.Stream, r *http.Request) error {
 	s, err := v.set(r)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ type searching struct {
 	topic  string         // empty: all
 	after  recorded.Place // the place before which, or after which it looks; with the number -1 all messages of that time are wanted
 	match  matcher
-	out    *web.Stream
+	out    *stream.Stream
 	sent   time.Time
 	damage string
 }

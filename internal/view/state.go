@@ -10,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
 	"github.com/gorosbag/gorosbag/internal/face/web"
+	"github.com/gorosbag/gorosbag/internal/face/web/stream"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/internal/view/recorded"
 	"github.com/gorosbag/gorosbag/internal/view/request"
@@ -68,7 +69,7 @@ type damage struct {
 const maxDamage = 50
 
 // state answers with what a page needs to begin.
-func (v *Viewer) state(w *web.Stream, r *http.Request) error {
+func (v *Viewer) state(w *stream.Stream, r *http.Request) error {
 	s, err := v.set(r)
 	if err != nil {
 		return err
@@ -151,7 +152,7 @@ func (a *stateAnswer) addDamage(s *recorded.Set, file int, err error) {
 }
 
 // density answers with how dense the topics are in a stretch of time.
-func (v *Viewer) density(w *web.Stream, r *http.Request) error {
+func (v *Viewer) density(w *stream.Stream, r *http.Request) error {
 	s, err := v.set(r)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/face/command"
+	"github.com/gorosbag/gorosbag/internal/face/web/stream"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
 
@@ -105,9 +106,6 @@ func (s *Server) perform(ctx context.Context, w http.ResponseWriter, r *http.Req
 	return c.Run(ctx, given)
 }
 
-// downloadWriteTimeout bounds one write of a download; a slower client is disconnected.
-const downloadWriteTimeout = 30 * time.Second
-
 // HandleDownload is Handle for requests that read a bag: at most maxDownloads are served at once.
 func (s *Server) HandleDownload(pattern string, h http.HandlerFunc) {
 	s.Handle(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -126,41 +124,5 @@ func (s *Server) HandleDownload(pattern string, h http.HandlerFunc) {
 // ServeContent sends a file, or the requested range of it, however long that takes, to a client
 // that keeps reading.
 func ServeContent(w http.ResponseWriter, r *http.Request, modified time.Time, file io.ReadSeeker) {
-	rc := http.NewResponseController(w)
-	rc.SetReadDeadline(time.Time{}) //nolint:errcheck,gosec // the server's connections have deadlines
-	http.ServeContent(deadlineWriter{w, rc}, r, "", modified, file)
+	http.ServeContent(stream.New(w), r, "", modified, file)
 }
-
-// deadlineWriter sets a deadline for each write, instead of one for the whole response.
-type deadlineWriter struct {
-	http.ResponseWriter
-	rc *http.ResponseController
-}
-
-// Write implements io.Writer.
-func (p deadlineWriter) Write(b []byte) (int, error) {
-	p.rc.SetWriteDeadline(time.Now().Add(downloadWriteTimeout)) //nolint:errcheck,gosec // the server's connections have deadlines
-	return p.ResponseWriter.Write(b)
-}
-
-// Stream is an answer that may take long, or comes in parts, for as long as the client reads it.
-type Stream struct {
-	deadlineWriter
-	Begun bool // something was written
-}
-
-// NewStream begins such an answer.
-func NewStream(w http.ResponseWriter) *Stream {
-	rc := http.NewResponseController(w)
-	rc.SetReadDeadline(time.Time{}) //nolint:errcheck,gosec // the server's connections have deadlines
-	return &Stream{deadlineWriter: deadlineWriter{w, rc}}
-}
-
-// Write implements io.Writer.
-func (s *Stream) Write(b []byte) (int, error) {
-	s.Begun = true
-	return s.deadlineWriter.Write(b)
-}
-
-// Flush sends what was written. Its error says that the client has gone.
-func (s *Stream) Flush() error { return s.rc.Flush() }
