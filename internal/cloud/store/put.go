@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,6 +169,16 @@ func (b *Bucket) putWhole(ctx context.Context, f *put.File) error {
 		BufferSize:  put.MinPartBytes, MaxConcurrency: 1,
 		IfNotExist: f.Exclusive,
 	}
+	mode := cmp.Or(f.Mode, put.DefaultMode)
+	if b.at.URL.Scheme == place.SchemeFile {
+		o.BeforeWrite = func(as func(any) bool) error { // before it has any content
+			var out *os.File
+			if as(&out) {
+				_ = out.Chmod(mode) // some file systems have no modes
+			}
+			return nil
+		}
+	}
 	if b.at.URL.Scheme == place.SchemeAzure {
 		return uploadAzure(ctx, bucket, key, body, o)
 	}
@@ -183,7 +194,7 @@ func (b *Bucket) putWhole(ctx context.Context, f *put.File) error {
 	if err := w.Close(); err != nil || b.at.URL.Scheme != place.SchemeFile {
 		return err
 	}
-	return b.syncObject(f.Name)
+	return b.syncObject(f.Name, mode)
 }
 
 // checkDirectory returns an error if the directory of a file URL is gone, such as that of a disk which
@@ -199,10 +210,12 @@ func (b *Bucket) checkDirectory() error {
 	return b.at.Explain(err)
 }
 
-// syncObject makes an object in a directory durable: the local file may be deleted next.
-func (b *Bucket) syncObject(name string) error {
+// syncObject makes an object in a directory durable: the local file may be deleted next. The file with its metadata gets
+// the mode of the object.
+func (b *Bucket) syncObject(name string, mode fs.FileMode) error {
 	dir := b.at.File()
 	paths := []string{filepath.Join(dir, name), filepath.Join(dir, name+attrsSuffix)}
+	_ = os.Chmod(paths[1], mode) // some file systems have no modes
 	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
 		paths = append(paths, filepath.Join(dir, folder))
 	}

@@ -216,6 +216,9 @@ func (u *Uploader) transfer(ctx context.Context, f *file, in *os.File, src *sour
 	if put.Metadata, err = u.metadata(f, in); err != nil {
 		u.Log.Warn("uploaded without its metadata", loglimit.Each(), zap.String("file", u.bags.path(f)), zap.Error(err))
 	}
+	if st, err := in.Stat(); err == nil {
+		put.Mode = st.Mode().Perm()
+	}
 	if f.marker.SHA256 == f.sums.SHA256 {
 		put.Upload = f.marker.Upload
 	}

@@ -112,6 +112,9 @@ func (r *testStore) stored(name string, want []byte) {
 	if err != nil || !bytes.Equal(got, want) {
 		r.t.Errorf("%s: the store has %d bytes of %d, %v", name, len(got), len(want), err)
 	}
+	if st, err := os.Stat(filepath.Join(r.to, name)); err == nil && st.Mode().Perm() != 0o600 {
+		r.t.Errorf("%s: others read the copy of a bag that they cannot read: %v", name, st.Mode())
+	}
 }
 
 // away removes the directory of the store, as when a disk is unmounted, until back is called. An

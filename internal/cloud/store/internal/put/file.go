@@ -5,6 +5,7 @@ package put
 import (
 	"context"
 	"io"
+	"io/fs"
 	"maps"
 )
 
@@ -30,7 +31,11 @@ type File struct {
 	Upload    string             // ID of an interrupted multipart upload to resume; may be empty
 	OnUpload  func(string) error // called with the ID of a new multipart upload
 	Small     bool               // may be sent again after a lost response
+	Mode      fs.FileMode        // permissions of the copy in a directory; zero means DefaultMode
 }
+
+// DefaultMode is that of bags: others on the machine do not read them.
+const DefaultMode fs.FileMode = 0o640
 
 // AllMetadata returns the metadata of the object, with the checksum.
 func (f *File) AllMetadata() map[string]string {
