@@ -71,3 +71,32 @@ func TestArrivals(t *testing.T) {
 		t.Errorf("linked: %q", linked)
 	}
 }
+
+// TestHeaderWithoutDefinition: messages of a type of ROS have a stamp and are numbered, though the publisher sends no
+// definition.
+func TestHeaderWithoutDefinition(t *testing.T) {
+	t.Parallel()
+	in := bareIntake(1<<20, 100)
+	info := testlink.HeaderInfo("/t", "/p")
+	for name, value := range map[string]string{"type": "std_msgs/Header", "md5sum": "2176decaecbce78abc3b96ef049fabed", "message_definition": ""} {
+		for i := range info.Header {
+			if info.Header[i].Key == name {
+				info.Header[i].Value = value
+			}
+		}
+	}
+	if l := linkOf(t, in, info); l.connection.Stamped || l.seq != nil {
+		t.Error("the first field of a Header is its number")
+	}
+	for i := range info.Header {
+		switch info.Header[i].Key {
+		case "type":
+			info.Header[i].Value = "geometry_msgs/TwistStamped"
+		case "md5sum":
+			info.Header[i].Value = "98d34b0043a2093cf9d9345ab6eef12e"
+		}
+	}
+	if l := linkOf(t, in, info); !l.connection.Stamped || l.seq == nil {
+		t.Errorf("stamped %t, numbered %t", l.connection.Stamped, l.seq != nil)
+	}
+}

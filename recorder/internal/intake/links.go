@@ -127,7 +127,7 @@ func (in *Intake) connect(t *account.Topic, c *account.Connection, info tcpros.L
 	if c == nil {
 		c = in.accounts.Connections.Add(t, header)
 		c.Latching = header.Latching() && !in.latched.Off
-		_, c.Stamped = stdmsg.FirstField(header.MessageDefinition())
+		_, c.Stamped = stdmsg.FirstField(msgtypes.DefinitionOf(header))
 	}
 	c.Links++
 	pub := in.accounts.Publisher(c.Topic, account.PublisherID(header, info.PublisherURI), info.Topic)
