@@ -7,18 +7,23 @@ import (
 	"io/fs"
 	"math"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 	"testing/synctest"
 	"time"
 
+	"github.com/aler9/goroslib/pkg/msgs/geometry_msgs"
+	"github.com/aler9/goroslib/pkg/msgs/std_msgs"
+	"github.com/aler9/goroslib/pkg/msgs/tf2_msgs"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
 	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/face/web/webtest"
 	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/testkit/rosmade"
 	"github.com/gorosbag/gorosbag/internal/view/look"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -73,13 +78,22 @@ func ask(c *webtest.Client, name string, parameters ...string) webtest.Answer {
 // feedWhileWanted puts numbers from 1 on, each millisecond of the recording, until the test has what it wants.
 func feedWhileWanted(t *testing.T, feed *live.Feed, began rosbag.Time) (stop func()) {
 	t.Helper()
+	return putWhileWanted(t, feed, func(n int) (rosbag.Time, []byte) {
+		return began.Add(time.Duration(n) * time.Millisecond), number(float64(n))
+	})
+}
+
+// putWhileWanted puts messages until the test has what it wants.
+func putWhileWanted(t *testing.T, feed *live.Feed, message func(n int) (rosbag.Time, []byte)) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for n := 1; ctx.Err() == nil; n++ {
 			if feed.Wanted() {
-				feed.Put(began.Add(time.Duration(n)*time.Millisecond), number(float64(n)), 0)
+				at, payload := message(n)
+				feed.Put(at, payload, 0)
 			}
 			<-time.After(time.Millisecond)
 		}
@@ -171,4 +185,60 @@ func TestOff(t *testing.T) {
 		cancel()
 		<-done
 	})
+}
+
+// TestTopicThatComesAgain: when its publishers have left and come again, the latest message is one of the new ones.
+func TestTopicThatComesAgain(t *testing.T) {
+	t.Parallel()
+	c, store, feed, began := serve(t)
+	stop := feedWhileWanted(t, feed, began)
+	if a := ask(c, "message", "topic", "/x"); a.Status != 200 {
+		t.Fatalf("status %d, %s", a.Status, a.Body)
+	}
+	stop()
+	feed.Close()
+	if a := ask(c, "message", "topic", "/x"); a.Status != 200 {
+		t.Errorf("the last message of publishers that have left: status %d, %s", a.Status, a.Body)
+	}
+	again := store.Open(live.Channel{Topic: "/x", Type: "test/Text", MD5Sum: "y", Definition: "float64 other\n"})
+	defer feedWhileWanted(t, again, began)()
+	if a := ask(c, "message", "topic", "/x"); a.Status != 200 || !strings.Contains(a.Body, `"type":"test/Text"`) {
+		t.Errorf("status %d, %s", a.Status, a.Body)
+	}
+}
+
+// TestFrames: the tree has the frames that move and those that do not, whichever of their topics is looked at.
+func TestFrames(t *testing.T) {
+	t.Parallel()
+	for _, topic := range []string{"/tf", "/tf_static"} {
+		c, store, _, began := serve(t)
+		sends := func(name, child, parent string) func() {
+			m := tf2_msgs.TFMessage{Transforms: []geometry_msgs.TransformStamped{{Header: std_msgs.Header{FrameId: parent}, ChildFrameId: child}}}
+			h := rosmade.Header(t, m)
+			feed := store.Open(live.Channel{Topic: name, Type: h.Type(), MD5Sum: h.MD5Sum(), Definition: h.MessageDefinition()})
+			return putWhileWanted(t, feed, func(n int) (rosbag.Time, []byte) {
+				return began.Add(time.Duration(n) * time.Millisecond), rosmade.Payload(t, m)
+			})
+		}
+		defer sends("/tf", "base", "odom")()
+		defer sends("/tf_static", "laser", "base")()
+		want := []string{"odom", "base", "laser"}
+		var got []string
+		for deadline := time.Now().Add(20 * time.Second); !slices.Equal(got, want) && time.Now().Before(deadline); {
+			var s struct {
+				Scene struct{ Frames []struct{ Name string } }
+			}
+			a := ask(c, "scene", "topic", topic)
+			if err := json.Unmarshal([]byte(a.Body), &s); err != nil || a.Status != 200 {
+				t.Fatalf("%v, status %d, %s", err, a.Status, a.Body)
+			}
+			got = nil
+			for _, f := range s.Scene.Frames {
+				got = append(got, f.Name)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: frames %q, want %q", topic, got, want)
+		}
+	}
 }

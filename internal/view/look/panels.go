@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/face/command"
@@ -28,6 +29,9 @@ type Panels struct {
 	watcher *Watcher
 	eyes    *eye.Eye
 	large   *kept.Cache // pictures that several pages ask for
+
+	mu    sync.Mutex
+	shows map[live.ChannelID]string // what panels show, of the channels that were listed last
 }
 
 // patience is how long a page waits for the first message of a topic.
@@ -37,7 +41,9 @@ const patience = 2 * time.Second
 const largeBytes = 16 << 20
 
 // NewPanels returns the panels of a Watcher, which has to run.
-func NewPanels(w *Watcher) *Panels { return &Panels{w, eye.New(), kept.New(largeBytes)} }
+func NewPanels(w *Watcher) *Panels {
+	return &Panels{watcher: w, eyes: eye.New(), large: kept.New(largeBytes)}
+}
 
 // Routes registers the endpoints.
 func (p *Panels) Routes(s *web.Server) {
@@ -68,13 +74,20 @@ type topicState struct {
 // state answers with the topics that can be looked at.
 func (p *Panels) state(w http.ResponseWriter, _ *http.Request) error {
 	list := []topicState{}
+	p.mu.Lock()
+	known := make(map[live.ChannelID]string)
 	for _, c := range p.watcher.store.Channels() {
-		t := topicState{Name: c.Topic, Type: c.Type}
-		if typ, err := msgtypes.Parse(c.Type, c.MD5Sum, c.Definition); err == nil {
-			t.Shows = view.Shows(typ.Type)
+		shows, ok := p.shows[c.ID] // to parse 500 definitions with each request would cost a robot a second
+		if !ok {
+			if typ, err := msgtypes.Parse(c.Type, c.MD5Sum, c.Definition); err == nil {
+				shows = view.Shows(typ.Type)
+			}
 		}
-		list = append(list, t)
+		known[c.ID] = shows
+		list = append(list, topicState{Name: c.Topic, Type: c.Type, Shows: shows})
 	}
+	p.shows = known
+	p.mu.Unlock()
 	web.WriteJSON(w, http.StatusOK, struct {
 		Start  string       `json:"start"`
 		Topics []topicState `json:"topics"`
@@ -211,6 +224,9 @@ func (p *Panels) scene(w http.ResponseWriter, r *http.Request) error {
 	case kind == "":
 		return command.Refused(command.Invalid, f.typ.Name()+" has no scene")
 	case kind.Gathers():
+		if kind == scene.Tree {
+			p.watcher.wantFrames()
+		}
 		p.watcher.mu.Lock()
 		answer.Scene = f.gather.Scene()
 		p.watcher.mu.Unlock()

@@ -8,6 +8,8 @@ package look
 
 import (
 	"context"
+	"path"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,6 +39,7 @@ type Watcher struct {
 
 	mu     sync.Mutex
 	topics map[string]*topic
+	tree   scene.Gatherer // of the frames of all topics with transforms: those that move, and those that do not
 }
 
 // topic is a topic that is read.
@@ -44,6 +47,7 @@ type topic struct {
 	channel live.Channel
 	conn    *rosbag.Connection
 	typ     *rosmsg.Type
+	kind    scene.Kind
 	err     error // why there is no type
 	wanted  time.Time
 
@@ -82,11 +86,13 @@ func (w *Watcher) Run(ctx context.Context) {
 			return
 		case <-w.asked:
 		}
-		if viewer, err := w.store.Attach(false); err == nil {
-			w.read(ctx, viewer)
-			viewer.Close()
+		viewer, err := w.store.Attach(false)
+		if err != nil { // too many viewers: pages ask again
+			w.forgetAll()
+			continue
 		}
-		w.forgetAll()
+		w.read(ctx, viewer)
+		viewer.Close()
 	}
 }
 
@@ -113,17 +119,22 @@ func (w *Watcher) read(ctx context.Context, viewer *live.Viewer) {
 func (w *Watcher) subscribe(viewer *live.Viewer, subscribed map[live.ChannelID]bool) bool {
 	w.mu.Lock()
 	wanted := make(map[live.ChannelID]bool)
+	trees := false
 	for name, t := range w.topics {
 		if time.Since(t.wanted) > forget {
 			delete(w.topics, name)
 			continue
 		}
+		trees = trees || t.kind == scene.Tree
 		wanted[t.channel.ID] = true
 		for path, f := range t.fields {
 			if time.Since(f.wanted) > forget {
 				delete(t.fields, path)
 			}
 		}
+	}
+	if !trees {
+		w.tree = nil
 	}
 	w.mu.Unlock()
 	for id := range subscribed {
@@ -144,6 +155,7 @@ func (w *Watcher) forgetAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	clear(w.topics)
+	w.tree = nil
 }
 
 // take takes what the store gives out.
@@ -151,8 +163,9 @@ func (w *Watcher) take(f live.Frame) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if f.Kind == live.Jump {
+		w.tree = nil
 		for _, t := range w.topics {
-			t.clear(w.began)
+			w.clear(t)
 		}
 		return
 	}
@@ -163,31 +176,40 @@ func (w *Watcher) take(f live.Frame) {
 	}
 }
 
-// clear drops what was before a jump.
-func (t *topic) clear(began rosbag.Time) {
+// clear drops what came of a topic before a jump. Called with the lock.
+func (w *Watcher) clear(t *topic) {
 	for _, f := range t.fields {
 		f.values = nil
 	}
-	t.makeGatherer(began)
+	w.makeGatherer(t)
 }
 
-func (t *topic) makeGatherer(began rosbag.Time) {
-	if t.typ == nil {
+// makeGatherer gives a topic what gathers its messages, if these make a scene of many. Called with the lock.
+func (w *Watcher) makeGatherer(t *topic) {
+	if !t.kind.Gathers() {
 		return
 	}
-	if kind := scene.KindOf(t.typ); kind != "" && kind.Gathers() {
-		t.gather = scene.Gather(kind, scene.Options{Start: began})
+	if t.kind == scene.Tree && w.tree != nil {
+		t.gather = w.tree
+		return
+	}
+	t.gather = scene.Gather(t.kind, scene.Options{Start: w.began})
+	if t.kind == scene.Tree {
+		w.tree = t.gather
 	}
 }
 
 // add adds a message.
 func (t *topic) add(f live.Frame) {
+	if f.Retained > 2*len(f.Payload) { // the latest message stays for long: it must not keep a chunk
+		f.Payload, f.Retained = slices.Clone(f.Payload), 0
+	}
 	t.latest = &f
 	if t.number++; t.number == 1 {
 		close(t.arrived)
 	}
 	if t.gather != nil {
-		_ = t.gather.Add(scene.Message{Type: t.typ, Time: f.Time, Static: t.channel.Topic == "/tf_static", Payload: f.Payload}) // a damaged message has no part in it
+		_ = t.gather.Add(scene.Message{Type: t.typ, Time: f.Time, Static: path.Base(t.channel.Topic) == staticFrames, Payload: f.Payload}) // a damaged message has no part in it
 	}
 	for _, x := range t.fields {
 		x.add(f)
@@ -222,13 +244,14 @@ func (w *Watcher) want(name string, paths ...string) (t *topic, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	t = w.topics[name]
-	if t == nil {
-		if len(w.topics) >= maxTopics {
+	// A topic whose publishers have left and come again has another channel.
+	if c, is := w.channel(name); t == nil && !is {
+		return nil, false
+	} else if is && (t == nil || t.channel.ID != c.ID) {
+		if t == nil && len(w.topics) >= maxTopics {
 			return nil, false
 		}
-		if t = w.open(name); t == nil {
-			return nil, false
-		}
+		t = w.open(c)
 		w.topics[name] = t
 		select {
 		case w.asked <- struct{}{}:
@@ -256,21 +279,37 @@ func (w *Watcher) want(name string, paths ...string) (t *topic, ok bool) {
 	return t, true
 }
 
-// open returns a topic of the store, nil if there is none.
-func (w *Watcher) open(name string) *topic {
+// channel returns the first channel of a topic.
+func (w *Watcher) channel(name string) (c live.Channel, ok bool) {
 	for _, c := range w.store.Channels() {
-		if c.Topic != name {
-			continue
+		if c.Topic == name {
+			return c, true
 		}
-		t := &topic{channel: c, arrived: make(chan struct{}), fields: make(map[string]*field)}
-		t.conn = &rosbag.Connection{Topic: c.Topic, Header: rosbag.Header{{Key: rosbag.KeyType, Value: c.Type}}}
-		if known, err := msgtypes.Parse(c.Type, c.MD5Sum, c.Definition); err != nil {
-			t.err = err
-		} else {
-			t.typ = known.Type
-		}
-		t.makeGatherer(w.began)
-		return t
 	}
-	return nil
+	return c, false
+}
+
+// open returns the topic of a channel. Called with the lock.
+func (w *Watcher) open(c live.Channel) *topic {
+	t := &topic{channel: c, arrived: make(chan struct{}), fields: make(map[string]*field)}
+	t.conn = &rosbag.Connection{Topic: c.Topic, Header: rosbag.Header{{Key: rosbag.KeyType, Value: c.Type}}}
+	if known, err := msgtypes.Parse(c.Type, c.MD5Sum, c.Definition); err != nil {
+		t.err = err
+	} else {
+		t.typ, t.kind = known.Type, scene.KindOf(known.Type)
+	}
+	w.makeGatherer(t)
+	return t
+}
+
+// The topics of transforms, which make one tree.
+const frames, staticFrames = "tf", "tf_static"
+
+// wantFrames notes that a page asks for all transforms.
+func (w *Watcher) wantFrames() {
+	for _, c := range w.store.Channels() {
+		if name := path.Base(c.Topic); name == frames || name == staticFrames {
+			w.want(c.Topic) // as far as there is room
+		}
+	}
 }
