@@ -18,6 +18,8 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/tap"
+	"github.com/gorosbag/gorosbag/recorder/internal/unlike"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -49,15 +51,16 @@ type Config struct {
 }
 
 // Set has the subscriptions of a recording. One goroutine owns a Set. The goroutines of links use only fields
-// that do not change after LetIn.
+// that do not change after LetIn, and unlike, which has a lock of its own.
 type Set struct {
 	Config
 	sim *simtime.Sim // nil stands for the wall clock
 
-	subs  map[string]*subscription // by resolved name of the topic
-	known map[string]bool          // topics that discovery has found before and that were not left since; some were refused
-	bad   badNames                 // topics that discovery has found and that are not recorded
-	fresh []string                 // with CountTopics: names of new subscriptions that are not logged yet
+	subs   map[string]*subscription // by resolved name of the topic
+	known  map[string]bool          // topics that discovery has found before and that were not left since; some were refused
+	unlike unlike.Watch             // of publishers that do not agree
+	bad    badNames                 // topics that discovery has found and that are not recorded
+	fresh  []string                 // with CountTopics: names of new subscriptions that are not logged yet
 
 	links     intake.Links  // where frames go; set by Record
 	recording bool          // Record was called
@@ -233,6 +236,7 @@ func (s *Set) openLink(resolved string, sub *subscription, info tcpros.LinkInfo)
 	if err != nil {
 		return nil, err
 	}
+	s.unlike.Opened(resolved, rosbag.Header(info.Header), s.Log)
 	return s.Tap.Link(resolved, l.Conn().Header, s.withTrigger(resolved, info, Watched(s.Watch, s.sim, resolved, info, l))), nil
 }
 

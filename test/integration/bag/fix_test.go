@@ -261,6 +261,11 @@ func TestPlayToWanted(t *testing.T) {
 	g.Eventually("the publisher", func() bool {
 		return g.Try("gobag", "fix", "old.bag", "publisher.bag", "-f", "--to", "ros:///mixed") == nil
 	})
+	both := g.Record("/mixed", "-O", "both")
+	both.Printed("Subscribing to")
+	g.Start("goplay", "old.bag", "--wait-for", "/mixed").Ended(0)
+	both.Printed("publishers of a topic have different definitions: each is recorded as a connection of its own")
+	both.Stop()
 	publisher.Stop()
 	if code, out := diff(g, "subscriber.bag", "publisher.bag"); code != 0 {
 		t.Errorf("what a publisher uses and what a subscriber wants:\n%s", out)

@@ -54,7 +54,7 @@ func live(ctx context.Context, topic string) (definitions.Set, error) {
 	for _, h := range headers {
 		c := &rosbag.Connection{Topic: name}
 		for _, f := range h {
-			c.Header = append(c.Header, rosbag.Field(f))
+			c.Header = append(c.Header, f)
 		}
 		conns = append(conns, c)
 	}
