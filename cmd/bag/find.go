@@ -48,6 +48,8 @@ func (findFlags) Help() string {
   size, messages    in bytes; in number
   robot             the note "robot", otherwise the machine that uploaded the bag
   notes             notes.site or notes["hall no"]; "" where there is no such note
+  marks             the texts of the first hundred marks, such as what was wrong with topics:
+                    any(marks, {# startsWith "silent /imu"})
   bag               the name below the place
 
 A recording of ROS 2 is found by its directory, in a store by its MCAP files. A .db3 file

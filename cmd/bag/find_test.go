@@ -58,6 +58,44 @@ func makeBag(t *testing.T, path string, start time.Time, topics []string, notes 
 	}
 }
 
+// TestFindMarks: bags are found by what gorecord has marked.
+func TestFindMarks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	makeBag(t, filepath.Join(dir, "good.bag"), time.Unix(1_700_000_000, 0), []string{"/x"})
+	f, err := os.Create(filepath.Join(dir, "bad.bag"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := w.AddConnection(note.MarksTopic, rosbag.Header{{Key: "type", Value: note.Type}, {Key: "md5sum", Value: note.MD5Sum}, {Key: "message_definition", Value: note.Definition}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint32(150) {
+		if err := w.Write(c, rosbag.Time{Sec: 1 + i}, note.Encode(fmt.Sprintf("silent /imu/%d", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		`any(marks, {# startsWith "silent /imu"})`: filepath.Join(dir, "bad.bag") + "\n",
+		`"silent /imu/99" in marks`:                filepath.Join(dir, "bad.bag") + "\n",
+		`"silent /imu/100" in marks`:               "",
+		`len(marks) == 0`:                          filepath.Join(dir, "good.bag") + "\n",
+	} {
+		if code, stdout, stderr := gobag("find", "-q", "--allow-empty", text, dir); code != 0 || stdout != want {
+			t.Errorf("%s: %d %q %s", text, code, stdout, stderr)
+		}
+	}
+}
+
 // catalogFiles returns the files of all catalogs below a directory.
 func catalogFiles(t *testing.T, dir string) (files []string) {
 	t.Helper()

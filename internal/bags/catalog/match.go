@@ -10,7 +10,7 @@ import (
 func (s *Summary) Matches(p *expr.BagProgram) (bool, error) {
 	b := &expr.Bag{
 		Bag: s.Bag, Robot: s.Robot, Size: s.Size, Start: s.Start, End: s.End, Duration: s.End - s.Start,
-		Messages: s.Messages, Notes: s.Notes,
+		Messages: s.Messages, Notes: s.Notes, Marks: s.Marks,
 	}
 	for _, t := range s.Topics {
 		b.Topics, b.Types = append(b.Topics, topicmatch.Rooted(t.Topic)), append(b.Types, t.Type)

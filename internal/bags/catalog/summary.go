@@ -43,8 +43,9 @@ type Summary struct {
 	Messages uint64            `json:"messages"`
 	Topics   []Topic           `json:"topics"` // with messages, by name and type
 	Notes    map[string]string `json:"notes"`
-	Error    string            `json:"error"`   // why the bag cannot be read; empty if it can
-	Written  time.Time         `json:"written"` // when this summary was made
+	Marks    []string          `json:"marks,omitempty"` // the texts of the first marks; none in summaries of before there were findings
+	Error    string            `json:"error"`           // why the bag cannot be read; empty if it can
+	Written  time.Time         `json:"written"`         // when this summary was made
 }
 
 // Topic is a topic of a bag.
@@ -60,6 +61,9 @@ func Summarize(file io.ReaderAt, size int64, o bagfmt.ReaderOptions) (*Summary, 
 	r, err := bagfmt.NewReader(file, size, o)
 	return summarize(r, err, size)
 }
+
+// maxMarks is how many marks a summary has: each may be in a chunk of its own, which costs a request in a store.
+const maxMarks = 100
 
 // encrypted is the Error of an encrypted bag. No key is asked for: everybody who can read the catalog would see the
 // topics and notes of the bag.
@@ -115,6 +119,13 @@ func (s *Summary) describe(r rosbag.Source) error {
 		s.Notes[n.Key] = n.Value
 	}
 	s.Robot = s.Notes["robot"]
+	if err != nil {
+		return err
+	}
+	marks, _, err := note.FirstMarks(r, maxMarks, func(err error) error { return err })
+	for _, m := range marks {
+		s.Marks = append(s.Marks, m.Text)
+	}
 	return err
 }
 

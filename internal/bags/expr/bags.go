@@ -17,6 +17,7 @@ type Bag struct {
 	Messages uint64            `expr:"messages"`
 	Topics   []string          `expr:"topics"` // with a leading slash, as Topic
 	Types    []string          `expr:"types"`
+	Marks    []string          `expr:"marks"` // the texts of the first hundred
 	Notes    map[string]string `expr:"notes"` // a note that the bag does not have is ""
 
 	// One of the topics: the expression is evaluated for each.

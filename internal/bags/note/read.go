@@ -96,6 +96,11 @@ func (c *collector) add(m *rosbag.Message) {
 
 // ReadMarks returns the marks of a bag by time, MaxMarks at most, and the number of the others.
 func ReadMarks(s rosbag.Source, damaged func(error) error) (marks []Mark, more uint64, err error) {
+	return FirstMarks(s, MaxMarks, damaged)
+}
+
+// FirstMarks is ReadMarks of most marks.
+func FirstMarks(s rosbag.Source, most int, damaged func(error) error) (marks []Mark, more uint64, err error) {
 	t := textsOn(s, MarksTopic)
 	seen := uint64(0)
 	err = t.each(func(m *rosbag.Message) bool {
@@ -103,9 +108,9 @@ func ReadMarks(s rosbag.Source, damaged func(error) error) (marks []Mark, more u
 		if text, ok := textOf(m); ok {
 			marks = append(marks, Mark{m.Time, cut(text, MaxMarkBytes)})
 		}
-		return len(marks) < MaxMarks
+		return len(marks) < most
 	}, damaged)
-	if len(marks) == MaxMarks && t.messages > seen { // an index may count less than there is
+	if len(marks) == most && t.messages > seen { // an index may count less than there is
 		more = t.messages - seen
 	}
 	return marks, more, err
