@@ -117,7 +117,7 @@ func (f *finder) addTopics(r rosbag.Indexed) (number map[*rosbag.Connection]int,
 		if !ok {
 			n = len(f.topics)
 			at[c.Topic] = n
-			f.topics = append(f.topics, finding.Arrivals{Topic: c.Topic, Links: 1})
+			f.topics = append(f.topics, finding.Arrivals{Topic: c.Topic, Links: 1, Opened: 1})
 		}
 		number[c] = n
 		_, stamped[c] = stdmsg.FirstField(msgtypes.DefinitionOf(c.Header))

@@ -33,6 +33,7 @@ type Arrivals struct {
 	Last     time.Time // when the last one came; only read if there are messages
 	Stamp    int64     // header.stamp of a message that came at Last, in nanoseconds since 1970; 0 without one
 	Links    int       // open links to publishers
+	Opened   int       // links that were opened until now
 	Broken   bool      // the last link ended by an error of the network
 	Latched  bool      // a publisher latches: the topic need not go on
 	Held     bool      // no messages can come now, because the receiver holds them up, or wants none
@@ -64,11 +65,30 @@ type topic struct {
 	resumed  time.Duration // when the first message came during a silence; negative for none
 	cause    Cause         // of a silence
 	left     bool          // there was no link during the silence
-	skip     bool          // the distance to the next message says nothing
+	links    links
+	skip     bool // the distance to the next message says nothing
 	usual    usual
 	window   window
 	stamps   stamps
 	episodes [Kinds]episode
+}
+
+// links notices publishers that take the place of others before the topic is silent. Those are visitors: nodes that
+// publish a while and leave, one after the other. Their topic comes as it likes.
+type links struct {
+	opened, closed int  // at the last look
+	none           bool // all links had closed
+	replaced       bool // a publisher has come after all others had left
+}
+
+// look notes which links were opened and closed.
+func (l *links) look(a *Arrivals) {
+	opened, closed := a.Opened > l.opened, a.Opened-a.Links > l.closed
+	l.none = l.none || a.Links == 0 && a.Opened > 0
+	if opened && (l.none || closed && a.Links <= 1) {
+		l.replaced, l.none = true, false
+	}
+	l.opened, l.closed = a.Opened, a.Opened-a.Links
 }
 
 func newTopic(at time.Duration, e *Expectation) *topic {
@@ -97,6 +117,7 @@ func (t *topic) look(before, at time.Duration, a *Arrivals, ago time.Duration) {
 	if t.linked < 0 && a.Links > 0 {
 		t.linked = at
 	}
+	t.links.look(a)
 	if a.Messages < t.messages { // another account of the topic
 		t.messages = 0
 	}
@@ -107,6 +128,13 @@ func (t *topic) look(before, at time.Duration, a *Arrivals, ago time.Duration) {
 		return
 	}
 	t.messages = a.Messages
+	if t.links.replaced && n > 0 && !t.episodes[Silent].on {
+		t.links.replaced = false
+		t.usual.begin(at)
+		t.usual.harder()
+		t.window.reset(at)
+		t.skip = true
+	}
 	if n > 0 {
 		t.arrived(before, at-min(max(ago, 0), at-before), n)
 		t.addStamp(a)
@@ -196,6 +224,7 @@ func (t *topic) judgeSilence(at time.Duration, a *Arrivals) {
 		t.window.reset(at)
 		t.stamps.reset()
 		t.resumed = -1
+		t.links.replaced = false
 		return
 	}
 	limit, isExpected := t.patience(a)

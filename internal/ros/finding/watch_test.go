@@ -19,7 +19,8 @@ type source struct {
 	stamp  func(at float64) float64                  // stamp of a message that comes at a time; nil for none
 	latch  bool
 	held   func(at float64) bool
-	absent float64 // seconds before there is an account
+	opened func(at float64) int // links that were opened; nil for one
+	absent float64              // seconds before there is an account
 }
 
 // every returns times from from until to.
@@ -98,6 +99,9 @@ func figures(at float64, sources []source) (all []finding.Arrivals) {
 		}
 		if s.links != nil {
 			a.Links, a.Broken = s.links(at)
+		}
+		if a.Opened = 1; s.opened != nil {
+			a.Opened = s.opened(at)
 		}
 		a.Held = s.held != nil && s.held(at)
 		all = append(all, a)
@@ -224,6 +228,35 @@ func TestFindings(t *testing.T) {
 			}
 			return all
 		}()}}, nil},
+		"visitors, one after the other": {
+			100,
+			clock{},
+			[]source{{
+				topic: "/regular", times: join(every(0.1, 0, 20), every(0.3, 20, 40), every(0.1, 40, 60), every(0.5, 60, 80)),
+				opened: func(at float64) int { return 1 + int(at)/2 }, links: func(at float64) (int, bool) { return min(1, int(at*4)%8), false },
+			}},
+			nil,
+		},
+		"a second publisher joins and leaves": {
+			60,
+			clock{},
+			[]source{{
+				topic: "/tf", times: every(0.1, 0, 30),
+				opened: func(at float64) int { return 1 + min(1, int(at)/10) }, links: func(at float64) (int, bool) { return 1 + min(1, int(at)/10) - min(1, int(at)/20), false },
+			}},
+			[]string{"32: silent /tf: 2.2 s (publisher there but mute)"},
+		},
+		"a driver that is started again at once": {
+			100,
+			clock{},
+			[]source{{topic: "/cam", times: join(every(0.1, 0, 20), every(0.1, 21, 50)), opened: func(at float64) int { return 1 + min(1, int(at)/21) }, links: func(at float64) (int, bool) {
+				if at > 20 && at < 21 || at > 50 {
+					return 0, false
+				}
+				return 1, false
+			}}},
+			[]string{"52: silent /cam: 2.2 s (publisher gone)"},
+		},
 		"an hour behind": {30, clock{}, []source{{topic: "/gps", times: every(0.1, 0, 30), stamp: behind(3600)}}, []string{"2: stamps off /gps: 1 h behind"}},
 		"in the future":  {30, clock{}, []source{{topic: "/gps", times: every(0.1, 0, 30), stamp: behind(-0.08)}}, []string{"2: stamps off /gps: 80 ms ahead"}},
 		"a little late":  {30, clock{}, []source{{topic: "/cam", times: every(0.1, 0, 30), stamp: behind(0.9)}, {topic: "/b", times: every(0.1, 0, 30), stamp: behind(-0.04)}}, nil},

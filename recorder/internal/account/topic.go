@@ -51,6 +51,7 @@ type Came struct {
 	Messages uint64 // large ones count when they are announced
 	Bytes    uint64 // of frames
 	Stamp    uint64 // seconds, and from bit 32 on nanoseconds, of header.stamp of a message that came at Last; 0 for none
+	opened   int    // links
 	latching bool   // there was a publisher that latches
 }
 
@@ -74,6 +75,7 @@ func (t *Topic) NotePickup() {
 // NoteLinked counts a link to a publisher of a type. The type of the first publisher is that of the topic.
 func (t *Topic) NoteLinked(typ string, latching bool) {
 	t.Linked++
+	t.Came.opened++
 	t.Came.latching = t.Came.latching || latching
 	if b := &t.beginning; !b.linked {
 		b.linked, b.typ = true, strings.Clone(typ)

@@ -60,9 +60,9 @@ func TestArrivals(t *testing.T) {
 	latched.Closed(syscall.EHOSTUNREACH)
 	got, recording := in.Accounts().Arrivals(nil)
 	want := []finding.Arrivals{
-		{Topic: "/stamped", Messages: 4, Last: at.Add(time.Second), Stamp: 9e9 + 1, Links: 1},
-		{Topic: "/plain", Messages: 1, Last: at},
-		{Topic: "/latched", Messages: 1, Last: at, Latched: true, Broken: true},
+		{Topic: "/stamped", Messages: 4, Last: at.Add(time.Second), Stamp: 9e9 + 1, Links: 1, Opened: 1},
+		{Topic: "/plain", Messages: 1, Last: at, Opened: 1},
+		{Topic: "/latched", Messages: 1, Last: at, Opened: 1, Latched: true, Broken: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || recording {
 		t.Errorf("recording: %v; (-want +got):\n%s", recording, diff)

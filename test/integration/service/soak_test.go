@@ -79,11 +79,11 @@ func TestSoak(t *testing.T) {
 	s.checkBags(store)
 }
 
-// checkFindings checks that nobody was alarmed: the recorder was paused and the master away, but no topic was silent, slow
-// or stamped wrongly.
+// checkFindings checks that nobody was alarmed: the recorder was paused and the master away, but no topic was silent or
+// stamped wrongly. That /steady is slow is true where the machine is: it is held during a pause.
 func (s *soak) checkFindings() {
 	for line := range strings.Lines(s.recorder.Out.String()) {
-		if strings.Contains(line, "a topic is") || strings.Contains(line, "the stamps of a topic") {
+		if strings.Contains(line, "a topic is silent") || strings.Contains(line, "/regular") && strings.Contains(line, "a topic is slow") || strings.Contains(line, "the stamps of a topic") {
 			s.g.T.Error(line)
 		}
 	}
