@@ -166,7 +166,7 @@ func TestRanksAtTimeZero(t *testing.T) {
 // hold nothing else.
 func TestReaderLeavesUnplayable(t *testing.T) {
 	t.Parallel()
-	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Concat(testplay.Series(testplay.ConnA, "a", 0), testplay.Series(testplay.Conn{Topic: "/bad", MD5Sum: " "}, "b", 1, 2, 3))...)
+	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Concat(testplay.Series(testplay.ConnA, "a", 0), testplay.Series(testplay.Conn{Topic: "/bad", Type: "x_msgs/X", MD5Sum: " ", NoDefinition: true}, "b", 1, 2, 3))...)
 	for name, tc := range map[string]struct {
 		stop func(cancel func(), r *reader)
 		want uint64 // messages skipped

@@ -307,7 +307,7 @@ func TestUnplayable(t *testing.T) {
 			testplay.Conn{Topic: "/t", MD5Sum: "*"},
 			"the topic is played as std_msgs/String [992ce8a1687cec8c8bd883ec73ca41d1], this connection is std_msgs/String [*]",
 		},
-		"md5sum empty": {testplay.Conn{Topic: "/w", MD5Sum: " "}, `the bag has md5sum "" for it`},
+		"md5sum empty": {testplay.Conn{Topic: "/w", Type: "x_msgs/X", MD5Sum: " ", NoDefinition: true}, `the bag has md5sum "" for it`},
 		"name":         {testplay.Conn{Topic: "/w-x"}, `name "/w-x": `},
 	}
 	for name, tc := range tests {
