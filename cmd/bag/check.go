@@ -43,6 +43,8 @@ the last of these warnings is for bags and for MCAP files with messages of ROS 1
 This is not rosbag check, which asks whether the messages of a bag need migration to
 newer definitions.
 
+Of a bag that is being recorded, what its end lacks is no damage.
+
 Exit code 3 says that there is damage, or a topic that cannot be read and was
 therefore not checked.`
 }
@@ -79,8 +81,9 @@ func (f *checkFlags) one(parent context.Context, j *job.Job, path string) error 
 	defer j.Bar.Clear()
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
+	growing := bags.Growth(file)
 	report, err := check.Check(ctx, j.Meter(file, checking, cancel), size,
-		check.Options{Deep: f.Deep, Workers: job.Workers(), MaxChunkBytes: j.MaxChunk, UnwrapKey: bags.UnwrapKey(ctx)})
+		check.Options{Deep: f.Deep, Workers: job.Workers(), MaxChunkBytes: j.MaxChunk, UnwrapKey: bags.UnwrapKey(ctx), Growing: growing})
 	j.Bar.Clear()
 	switch {
 	case parent.Err() != nil:
@@ -166,6 +169,8 @@ func (f *checkFlags) print(j *job.Job, path string, r *check.Report) error {
 		}
 	}
 	switch {
+	case r.Growing && r.Sound:
+		line("is being recorded: %s of %s so far, none of them damaged", wording.Plural(r.Messages, "message"), wording.Plural(r.Connections, "connection"))
 	case !r.Sound:
 		line("%s; %s can be read", verdict(r), wording.Plural(r.Messages, "message"))
 	case !f.Quiet:

@@ -17,7 +17,6 @@ import (
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
 	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
 	"github.com/gorosbag/gorosbag/internal/ros2/db3"
-	"github.com/gorosbag/gorosbag/internal/text/moment"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -65,7 +64,7 @@ code is 3.`
 // Run prints the bags that match.
 func (f *findFlags) Run(ctx context.Context, out job.Output) error {
 	j := job.New(ctx, out, job.Options{Quiet: f.Quiet})
-	program, err := expr.CompileBags(f.Expr, parseDate)
+	program, err := expr.CompileBags(f.Expr, query.ParseDate)
 	if err == nil {
 		_, err = program.Matches(&expr.Bag{}) // dates that are none
 	}
@@ -132,15 +131,6 @@ func (f *findFlags) print(w *bufio.Writer, s *catalog.Summary) {
 		return
 	}
 	_ = wording.WriteEscapedJSON(w, s)
-}
-
-// parseDate returns a time of an expression in seconds since 1970.
-func parseDate(text string) (float64, error) {
-	var m moment.Moment
-	if err := m.UnmarshalText([]byte(text)); err != nil || m.Base != moment.Since1970 {
-		return 0, fmt.Errorf("date(%q): want a time such as 2006-01-02 15:04, 2006-01-02T15:04:05Z or @1396293889", text)
-	}
-	return m.At.Seconds(), nil
 }
 
 // loadCatalog reads the catalog of a place, and the bags that it lacks, or all. It reports those

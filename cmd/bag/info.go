@@ -55,6 +55,7 @@ func (f *infoFlags) Run(ctx context.Context, out job.Output) error {
 	if j.Definitions, err = bags.Definitions(f.Definitions); err != nil {
 		return err
 	}
+	j.Foreign = true
 	failed := j.Each(ctx, "Reading bags", paths, func(j *job.Job, n int) error {
 		summary, err := f.summarize(j, paths[n])
 		if err != nil {

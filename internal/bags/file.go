@@ -3,11 +3,14 @@ package bags
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/files"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
@@ -49,6 +52,11 @@ func OpenBagFile(ctx context.Context, path string) (*os.File, os.FileInfo, error
 	return f, st, err
 }
 
+func isRegular(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
+}
+
 // OpenRegular opens a local file, and returns what it was found to be. What is no regular file is an
 // error before the file is opened: that would wait for the writer of a FIFO.
 func OpenRegular(path string) (*os.File, os.FileInfo, error) {
@@ -56,6 +64,11 @@ func OpenRegular(path string) (*os.File, os.FileInfo, error) {
 	switch {
 	case path == "-" && errors.Is(err, fs.ErrNotExist):
 		return nil, nil, errors.New("standard input cannot be read here; copy the bag to a file")
+	case errors.Is(err, fs.ErrNotExist):
+		if active := path + ".active"; HasBagEnding(path) && isRegular(active) {
+			return nil, nil, fmt.Errorf("no such file; %s is there: it is being recorded, or was not closed", wording.Shown(filepath.Base(active)))
+		}
+		return nil, nil, wording.Explain(err)
 	case err != nil:
 		return nil, nil, wording.Explain(err)
 	case st.IsDir():
@@ -71,4 +84,17 @@ func OpenRegular(path string) (*os.File, os.FileInfo, error) {
 		return nil, nil, errors.Join(wording.Explain(err), f.Close())
 	}
 	return f, st, nil
+}
+
+// Growth returns what reports whether a file is being recorded: its recorder has locked it, or it has grown meanwhile.
+func Growth(file File) func() bool {
+	f, ok := file.(*os.File)
+	if !ok {
+		return nil
+	}
+	before, err := f.Stat()
+	return func() bool {
+		after, gone := f.Stat()
+		return files.IsLocked(f) || err == nil && gone == nil && after.Size() > before.Size()
+	}
 }

@@ -20,6 +20,10 @@ type Options struct {
 	Cache         *bagfmt.Cache
 	IndexOnly     bool
 
+	// Foreign gives out the channels of an MCAP file that are neither of ROS 1 nor of ROS 2, too, for those who do
+	// not look into messages. Otherwise they are left out, which is damage.
+	Foreign bool
+
 	// Plain leaves errors about what is in a file as errors.Is knows them, instead of explaining them.
 	Plain bool
 
@@ -88,7 +92,7 @@ func (o *Options) source(ctx context.Context, from io.ReaderAt, size int64) (ros
 		foreign, isROS2 = foreign || ok, isROS2 || encoding == "cdr"
 	}
 	switch {
-	case foreign && !isROS2: // the reader leaves out what is of neither, and reports that
+	case foreign && !isROS2 && !o.Foreign: // the reader leaves out what is of neither, and reports that
 		if r, err = o.reader(ctx, from, size, false); err != nil {
 			return nil, err
 		}

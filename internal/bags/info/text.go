@@ -169,14 +169,26 @@ func percent(part, whole int64) float64 {
 // typeName is a type and its checksum.
 type typeName struct{ name, md5 string }
 
+// noSchema stands for the type of a channel without a schema.
+const noSchema = "(no schema)"
+
+// typeOf returns the type of a connection. Of a channel of another program it is the schema, with the encoding of the
+// messages in place of a checksum.
+func typeOf(h rosbag.Header) typeName {
+	if encoding, ok := h.Get(rosbag.KeyMCAPEncoding); ok {
+		return typeName{cmp.Or(h.Type(), noSchema), encoding}
+	}
+	return typeName{h.Type(), h.MD5Sum()}
+}
+
 // types lists each type once, with the checksum of its first connection.
 func (i *Info) types() []typeName {
 	var list []typeName
 	known := make(map[string]bool)
 	for _, c := range i.Connections {
-		if name := c.Header.Type(); !known[name] {
-			known[name] = true
-			list = append(list, typeName{name, c.Header.MD5Sum()})
+		if name := typeOf(c.Header); !known[name.name] {
+			known[name.name] = true
+			list = append(list, name)
 		}
 	}
 	slices.SortFunc(list, func(a, b typeName) int { return cmp.Compare(a.name, b.name) })
@@ -220,8 +232,12 @@ func (i *Info) topicRows() []row {
 		if rates[n] == "" {
 			at = "   "
 		}
+		kind := t.Type
+		if kind == "" && i.MCAP != nil {
+			kind = noSchema
+		}
 		s := fmt.Sprintf("%-*s   %*d %s%s%*s : %-*s", nameWidth, wording.Escape(t.Name), countWidth, t.Messages, unit,
-			at, rateWidth, rates[n], typeWidth, wording.Escape(t.Type))
+			at, rateWidth, rates[n], typeWidth, wording.Escape(kind))
 		if t.Connections > 1 {
 			s += fmt.Sprintf(" (%d connections)", t.Connections)
 		}

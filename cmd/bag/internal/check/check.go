@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -27,6 +28,8 @@ type Options struct {
 	Workers int  // goroutines that unpack chunks and decode messages; zero means 1
 	// MaxChunkBytes is that of bagfmt.ReaderOptions.
 	MaxChunkBytes int64
+	// Growing, if not nil, is asked at the end whether the file is being recorded: then what its end lacks is no damage.
+	Growing func() bool
 	// Recording is the directory of a recording of ROS 2, of which Source compares the counts; nil for none.
 	Recording *rosbag2.Recording
 	// UnwrapKey is that of bagfmt.ReaderOptions. It is called once.
@@ -105,6 +108,13 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 		conns = reader.Connections()
 	}
 	c.definitions(conns)
+	if o.Growing != nil && o.Growing() {
+		c.report.Growing = true
+		c.report.Damage = slices.DeleteFunc(c.report.Damage, func(d Damage) bool {
+			_, open := c.open[d.What]
+			return open
+		})
+	}
 	c.finish()
 	return c.report, nil
 }
@@ -135,13 +145,15 @@ type checker struct {
 	counts  map[*rosbag.Connection]*connState
 	orphans []error // of the scan
 	lost    bool    // one of the damages has lost messages
-	types   msgtypes.Cache
+	// open has the texts of damage that a file has while it is recorded: it lacks an index, its last record is not complete.
+	open  map[string]struct{}
+	types msgtypes.Cache
 }
 
 func newChecker(ctx context.Context, o Options, r *Report) *checker {
 	o.Workers = max(o.Workers, 1)
 	r.Damage, r.Warnings = []Damage{}, []Warning{}
-	return &checker{ctx: ctx, o: o, report: r, seen: make(map[location]struct{}), counts: make(map[*rosbag.Connection]*connState)}
+	return &checker{ctx: ctx, o: o, report: r, seen: make(map[location]struct{}), open: make(map[string]struct{}), counts: make(map[*rosbag.Connection]*connState)}
 }
 
 // connState is the state of the scan for one connection.

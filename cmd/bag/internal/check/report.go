@@ -21,7 +21,8 @@ type Report struct {
 	Size        int64     `json:"size"`
 	Indexed     bool      `json:"indexed"`
 	Encrypted   bool      `json:"encrypted,omitempty"`
-	Chunks      int       `json:"chunks,omitempty"` // of an indexed bag
+	Growing     bool      `json:"recording,omitempty"` // it is being recorded
+	Chunks      int       `json:"chunks,omitempty"`    // of an indexed bag
 	Connections int       `json:"connections"`
 	Messages    uint64    `json:"messages"` // that could be read
 	Sound       bool      `json:"sound"`
@@ -106,6 +107,7 @@ func (c *checker) damage(err error) {
 		return
 	case errors.Is(err, rosbag.ErrUnindexed):
 		d.What, d.Advice, d.Lost = "the bag was not closed and has no index", adviceIndex, false
+		c.open[d.What] = struct{}{}
 		at = location{13, rosbag.OpBagHeader}
 		if errors.As(err, &bad) {
 			at.offset = Offset(bad.Offset)
@@ -113,6 +115,9 @@ func (c *checker) damage(err error) {
 	case errors.As(err, &bad):
 		at = location{Offset(bad.Offset), bad.Op}
 		d.Advice, d.Lost = advice(bad)
+		if d.Advice == adviceEnd {
+			c.open[d.What] = struct{}{}
+		}
 	case errors.As(err, &limit):
 		at = location{Offset(limit.Offset), limit.Op}
 		if limit.Op == rosbag.OpChunk {

@@ -40,7 +40,7 @@ func (j *Job) Each(parent context.Context, title string, paths []string, do func
 	defer cancel()
 	begin := func(n int) {
 		r := &result{number: n}
-		r.job = &Job{Output: j.to(&r.stdout, j.Stderr), Options: j.Options, Ctx: ctx, Bar: j.Bar, Definitions: j.Definitions, reported: make(map[string]int)}
+		r.job = &Job{Output: j.to(&r.stdout, j.Stderr), Options: j.Options, Ctx: ctx, Bar: j.Bar, Definitions: j.Definitions, Foreign: j.Foreign, reported: make(map[string]int)}
 		if countsBags {
 			r.job.Output, r.job.Bar = j.to(&r.stdout, &r.stderr), &Bar{} // the bar of j counts bags
 		}

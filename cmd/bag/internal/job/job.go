@@ -92,6 +92,8 @@ type Job struct {
 	Wanted func(*rosbag.Connection) bool
 	// Definitions returns definitions of types that recordings of ROS 2 lack; nil knows none.
 	Definitions func(type2 string) (schema string, ok bool)
+	// Foreign wants channels of MCAP files that are of other programs, as in bags.Options.
+	Foreign bool
 	// Lossy says that something was lost, which is reported: Done returns ErrLossy. It is never reset.
 	Lossy bool
 

@@ -236,3 +236,12 @@ func Duration(text string) (time.Duration, error) {
 	err := d.UnmarshalText([]byte(text))
 	return time.Duration(d), err
 }
+
+// ParseDate returns a time of an expression in seconds since 1970.
+func ParseDate(text string) (float64, error) {
+	var m moment.Moment
+	if err := m.UnmarshalText([]byte(text)); err != nil || m.Base != moment.Since1970 {
+		return 0, fmt.Errorf("date(%q): want a time such as 2006-01-02 15:04, 2006-01-02T15:04:05Z or @1396293889", text)
+	}
+	return m.At.Seconds(), nil
+}
