@@ -29,6 +29,13 @@ func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 // serve runs gobag view until the test ends, and returns the address of the page.
 func serve(t *testing.T, args ...string) string {
 	t.Helper()
+	address, _ := start(t, args...)
+	return address
+}
+
+// start is serve, which also returns the process.
+func start(t *testing.T, args ...string) (address string, process *os.Process) {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(harness.Bin(), "gobag"), append([]string{"view"}, args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -42,11 +49,11 @@ func serve(t *testing.T, args ...string) string {
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait() // the exit code is that of damage, if there is any
 	})
-	address, err := bufio.NewReader(out).ReadString('\n')
+	address, err = bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.TrimSpace(address)
+	return strings.TrimSpace(address), cmd.Process
 }
 
 // page is a page in Chromium. What it asks of anybody else, and what it complains of, fails the test.
