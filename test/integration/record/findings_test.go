@@ -91,7 +91,7 @@ func TestFindingsOfPythonNodes(t *testing.T) {
 	within(t, "fast again", phase(t, slow, 2), said(t, rec, "a topic is well again", "/slow"), 2*time.Second)
 	rec.Signal(syscall.SIGINT)
 	rec.Wait()
-	if strings.Contains(rec.Out.String(), `{"topic": "/good"`) {
+	if strings.Contains(rec.Out.String(), `{"topic": "/good", "what"`) {
 		t.Errorf("a finding about the good topic:\n%s", rec.Out.String())
 	}
 	harness.Contains(t, rec.Out.String(), "silent: /killed (1 time, ", ", until the end)", "slow: /slow (1 time, ", "stamps off: /stamps (1 time, ")
