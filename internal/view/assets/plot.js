@@ -72,6 +72,7 @@ export function plotPanel() {
     for (const e of [legend, canvas, csv, clear, stampsLabel, ownLabel]) e.hidden = series.length === 0 || state.live && (e === csv || e === stampsLabel);
     state.fields = series.map(({ topic, path }) => ({ topic, path }));
     exact = [];
+    exactAt = null;
     names();
     load();
     if (!state.live) remember();
@@ -142,7 +143,7 @@ export function plotPanel() {
     exactAt = at;
     names();
   });
-  const valuesSoon = settled(() => { if (series.length && pointedAt() !== null | exactAt !== (pointedAt() ?? state.at)) askValues().catch(() => {}); }, 120);
+  const valuesSoon = settled(() => { if (series.length && exactAt !== (pointedAt() ?? state.at)) askValues().catch(() => {}); }, 120);
 
   const shade = (i, b) => color(state.other ? 2 * i + b : i);
 
@@ -152,7 +153,7 @@ export function plotPanel() {
       const swatch = el("span", "swatch");
       swatch.style.background = shade(i, b);
       const set_ = s.sets[b], value = exact[b]?.[i];
-      const bag = state.other ? plain(state.files[(b ? state.other.bag : state.bag) || 0]?.name || "") + " " : "";
+      const bag = state.other ? plain(state.all[b ? state.other.bag : state.bag]?.name || "") + " " : "";
       const li = el("li", "", "", swatch, el("span", "mono name", bag + plain(s.topic) + " " + plain(s.path)), el("b", "mono", value ? plain(value.text || value.error || "") : ""));
       li.title = value ? clock(value.at, 1e-6) + "  " + plain(s.topic + " " + s.path) : plain(s.topic + " " + s.path);
       if (set_?.error) li.append(el("span", "problem", plain(set_.error)));

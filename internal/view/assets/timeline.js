@@ -179,27 +179,22 @@ async function fill(signal, into, bag, topics, want, color, shown = want) {
   }
 }
 
-// picture makes a picture of one pixel's height of the levels of a row.
+// picture makes a picture of one pixel's height of the levels of a row, in a color as #rrggbb.
 function picture(levels, n, color) {
   const c = document.createElement("canvas");
   c.width = n;
   c.height = 1;
   if (!levels) return c;
-  const g = c.getContext("2d");
-  g.fillStyle = color;
-  g.fillRect(0, 0, n, 1);
-  const pixels = g.getImageData(0, 0, n, 1);
-  const raw = atob(levels);
-  for (let i = 0; i < n; i++) pixels.data[4 * i + 3] = raw.charCodeAt(i);
-  if (count0(raw) < 200) for (let i = n - 1; i > 0; i--) if (raw.charCodeAt(i - 1) && !raw.charCodeAt(i)) pixels.data[4 * i + 3] = raw.charCodeAt(i - 1); // single ticks are seen
-  g.putImageData(pixels, 0, 0);
+  const rgb = parseInt(color.slice(1), 16), raw = atob(levels), pixels = new ImageData(n, 1);
+  let some = 0;
+  for (let i = 0; i < n; i++) {
+    const level = raw.charCodeAt(i);
+    if (level) some++;
+    pixels.data.set([rgb >> 16, (rgb >> 8) & 255, rgb & 255, level], 4 * i);
+  }
+  if (some < 200) for (let i = n - 1; i > 0; i--) if (raw.charCodeAt(i - 1) && !raw.charCodeAt(i)) pixels.data[4 * i + 3] = raw.charCodeAt(i - 1); // single ticks are seen
+  c.getContext("2d").putImageData(pixels, 0, 0);
   return c;
-}
-
-function count0(raw) {
-  let n = 0;
-  for (let i = 0; i < raw.length; i++) if (raw.charCodeAt(i)) n++;
-  return n;
 }
 
 const fetchSoon = settled(() => load().catch((e) => say(e.message, true)), 80);

@@ -257,6 +257,7 @@ function files() {
   const many = state.files.length > 1 || $("files").options.length > 0;
   $("files-label").hidden = $("against-label").hidden = !many;
   if (!many || $("files").options.length) return;
+  state.all = state.files; // what is shown may be one of them
   const names = state.files.map((f, i) => [i, plain(f.name)]);
   $("files").replaceChildren(option("", "all as one"), ...names.map(([i, name]) => option(i, name)));
   $("against").replaceChildren(option("", "none"), ...names.map(([i, name]) => option(i, name)));

@@ -3,10 +3,14 @@ package view_test
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
+	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
@@ -173,4 +177,65 @@ func TestScenes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCompare shows the same field of two bags, each from its own start.
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	second := filepath.Join(t.TempDir(), "second.bag")
+	if out, err := exec.CommandContext(t.Context(), filepath.Join(harness.Bin(), "gobag"), "filter", "-q", "-s", "3", bags.Demo(t), second).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	address := serve(t, bags.Demo(t), second)
+	p := open(t, address+"#topic=/odom&at=2&f=/odom|pose.pose.position.x", 1280, 900)
+	p.shows("#against", "second.bag")
+	p.eval(`document.querySelector("#against").value = "1"; document.querySelector("#against").dispatchEvent(new Event("change")); 1`)
+	p.until("the values of both bags are there", `(() => {
+		const all = [...document.querySelectorAll(".legend li")];
+		return all.length === 2 && all[1].textContent.includes("second.bag") && all.every((li) => li.querySelector("b").textContent !== "");
+	})()`)
+	p.until("the values differ", `new Set([...document.querySelectorAll(".legend b")].map((b) => b.textContent)).size === 2`)
+	p.fits("compare")
+}
+
+// TestMany: 500 topics with 400,000 messages, on a phone; a search finds the spike.
+func TestMany(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "many.bag")
+	w := bags.New(t, path)
+	var all []*rosbag.Connection
+	for n := range 500 {
+		c, err := w.AddConnection(fmt.Sprintf("/robot/topic_%03d", n), rosbag.Header{
+			{Key: "type", Value: "std_msgs/Float64"}, {Key: "md5sum", Value: "fdb28210bfa9d7c91146260178d9a584"}, {Key: "message_definition", Value: "float64 data\n"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	const messages = 400_000
+	for n := range messages {
+		c, value := all[n%500], 1.0
+		if n%3 == 0 {
+			c = all[0]
+		}
+		if n == 123_456 {
+			value = 1000
+		}
+		if err := w.Write(c, rosbag.Time{Sec: 1000}.Add(time.Duration(n)*time.Millisecond), binary.LittleEndian.AppendUint64(nil, math.Float64bits(value))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, serve(t, path)+"#topic=/robot/topic_000&f=/robot/topic_000|data", 390, 844)
+	p.until("all topics are there", `document.querySelectorAll(".row").length === 500`)
+	p.until("the time line is drawn", drawn(".density"))
+	p.until("the plot is drawn", drawn("#plot-panel canvas"))
+	p.eval(`document.querySelector("#search").value = "m.data > 100"; document.querySelector("[aria-label='Search forwards']").click()`)
+	p.shows(".legend b", "1000")
+	p.eval(`document.querySelector("#rows").scrollTop = 1e6`)
+	p.until("the last topics are drawn", drawn(".density"))
+	p.fits("many")
 }
