@@ -128,7 +128,7 @@ var mistakes = []struct {
 	{"gobag info x.mcap", 1, "gobag: x.mcap: is a file of MCAP version \"1\"; this reader knows version 0"},
 	{"gobag info lfs.bag", 1, "gobag: lfs.bag: not a bag: it is a git LFS pointer; fetch the bag itself with git lfs pull"},
 	{"gobag info v13.bag", 1, "gobag: v13.bag: is a bag version 1.3, which was never released; this reader knows 0, 1.0, 1.1, 1.2 and 2.0"},
-	{"gobag", 1, `gobag: expected one of "info", "echo", "reindex", "check", "diff", ...; see gobag --help`},
+	{"gobag", 1, `gobag: expected one of "info", "view", "gaps", "echo", "reindex", ...; see gobag --help`},
 	{"gobag info", 1, `gobag: expected "<bag> ..."; see gobag info --help`},
 	{"gobag info --jsn good.bag", 1, `gobag: unknown flag --jsn, did you mean one of "--man", "--json"?; see gobag info --help`},
 	{"gobag echo good.bag --topic /imuu", 1, "gobag: /imuu: no such topic; did you mean /imu/data?"},
