@@ -54,6 +54,9 @@ func TestAround(t *testing.T) {
 		"--until mark=door":              ": 52 messages",
 		"--around mark=x":                `--around: no mark begins with "x"; there are "door opened"`,
 		"--around mark=door --start +1s": "--around stands in place of --start, --until and --duration",
+		"--around 5 --margin -1":         "--margin -1s must be 0 or positive",
+		"--margin 3":                     "--margin is how far from --around, which is not given",
+		"--margin 10":                    "--margin is how far from --around, which is not given",
 		"--around mark=door --margin x":  `"x": want a number of seconds`,
 	} {
 		code, _, stderr := gobag(append(append([]string{"filter", "-f"}, strings.Fields(args)...), dir+"/in.bag", dir+"/out.bag")...)

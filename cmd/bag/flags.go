@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/findings"
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
@@ -21,6 +24,17 @@ import (
 type readOnly struct{}
 
 func (readOnly) readsOnly() {}
+
+// Why a command that only reads ended early.
+var (
+	errStuck       = errors.New("interrupted, without waiting for the disk")
+	errInterrupted = errors.New("interrupted")
+)
+
+func isReadOnly(command *kong.Node) bool {
+	_, ok := command.Target.Addr().Interface().(interface{ readsOnly() })
+	return ok
+}
 
 // definitionsFlags are the options of commands that read recordings of ROS 2 topic by topic.
 type definitionsFlags struct {

@@ -119,14 +119,6 @@ func (f *firstError) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// errStuck says why a command ended early.
-var errStuck = errors.New("interrupted, without waiting for the disk")
-
-func isReadOnly(command *kong.Node) bool {
-	_, ok := command.Target.Addr().Interface().(interface{ readsOnly() })
-	return ok
-}
-
 // perform runs the command. One that only reads ends soon after ctx, even if a read
 // hangs. One that writes waits: it has to remove what is not complete.
 func perform(ctx context.Context, command *kong.Context) error {
@@ -136,6 +128,9 @@ func perform(ctx context.Context, command *kong.Context) error {
 	var err error
 	if !program.RunUntil(ctx, func() { err = command.Run() }) {
 		return errStuck
+	}
+	if errors.Is(err, context.Canceled) && !errors.Is(err, job.ErrReported) {
+		return errInterrupted
 	}
 	return err
 }

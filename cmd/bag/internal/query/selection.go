@@ -32,8 +32,8 @@ type Selection struct {
 
 	moment.Window
 
-	Around *moment.Moment `placeholder:"TIME" help:"Only messages around this time, written as for --start: mark='door opened'."`
-	Margin moment.Seconds `default:"10s" placeholder:"TIME" help:"With --around: how long before and after (${default})."`
+	Around *moment.Moment  `placeholder:"TIME" help:"Only messages around this time, written as for --start: mark='door opened'."`
+	Margin *moment.Seconds `placeholder:"TIME" help:"With --around: how long before and after (10s)."`
 
 	Rename []string `sep:"none" placeholder:"/A=/B" help:"Give a topic another name, as goplay --rename: FROM may be a glob, in which * stops at a slash, or with -e a regular expression; FROM:TYPE=TO renames the messages of one type only; /A:=/B is the same. The first that matches applies. May be repeated."`
 }
@@ -41,25 +41,35 @@ type Selection struct {
 // Times returns the first and the last instant that are wanted of a bag. The zero Time stands for
 // the start and the end of the bag. bag is nil if it is a pipe, whose times nobody knows beforehand.
 func (s *Selection) Times(bag rosbag.Source) (start, end rosbag.Time, err error) {
-	if s.Around != nil {
+	switch {
+	case s.Around != nil:
 		return s.around(bag)
+	case s.Margin != nil:
+		return start, end, errors.New("--margin is how far from --around, which is not given")
 	}
 	return WindowTimes(&s.Window, bag)
 }
+
+// defaultMargin is --margin if it is not given.
+const defaultMargin = 10 * time.Second
 
 // around returns the first and the last instant of what is around --around.
 func (s *Selection) around(bag rosbag.Source) (start, end rosbag.Time, err error) {
 	if s.Window != (moment.Window{}) {
 		return start, end, errors.New("--around stands in place of --start, --until and --duration")
 	}
-	if s.Margin < 0 {
-		return start, end, fmt.Errorf("--margin %v must be 0 or positive", time.Duration(s.Margin))
+	margin := defaultMargin
+	if s.Margin != nil {
+		margin = time.Duration(*s.Margin)
+	}
+	if margin < 0 {
+		return start, end, fmt.Errorf("--margin %v must be 0 or positive", margin)
 	}
 	at, err := s.Around.In(bagsOf(bag))
 	if err != nil {
 		return start, end, fmt.Errorf("--around: %w", err)
 	}
-	margin, from := time.Duration(s.Margin), max(at, 0) // neither sum overflows with a margin of centuries
+	from := max(at, 0) // neither sum overflows with a margin of centuries
 	return rosbag.Time{}.Add(from - margin), endTime(at + min(margin, math.MaxInt64-from)), nil
 }
 
