@@ -77,6 +77,32 @@ func TestPictures(t *testing.T) {
 	}
 }
 
+// TestViewPicture takes the picture of gobag view, as TestPictures does those of the other programs.
+func TestViewPicture(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "view.png")
+	if *update {
+		path = filepath.Join(root, "docs", "img", "view.png")
+	}
+	g := harness.NewGraph(t, "gomaster")
+	host := "127.0.0.1:" + harness.FreePort(t)
+	g.Start("gobag", "view", bags.Demo(t), "--http="+host).Printed("http://")
+	b := openPage(t, host+"/#topic=/camera/image/compressed&at=4.2&f=/odom|pose.pose.position.x&f=/odom|twist.twist.linear.x&x=")
+	harness.Eventually(t, "the page shows a picture and two plots", func() bool {
+		ready, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`document.querySelector(".hints")?.textContent.includes("64 × 48") &&
+			[...document.querySelectorAll(".thumbs canvas")].every((c) => c.width === 64) && [...document.querySelectorAll(".legend b")].filter((v) => v.textContent).length === 2`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ready
+	})
+	picture := b.screenshot()
+	save(t, path, picture, nil)
+	if config, err := png.DecodeConfig(bytes.NewReader(picture)); err != nil || config.Width != pageWidth*pageScale || len(picture) < 20_000 {
+		t.Errorf("the picture of the page is %dx%d, %d bytes: %v", config.Width, config.Height, len(picture), err)
+	}
+}
+
 // save writes a picture, after checking that it shows these texts.
 func save(t *testing.T, path string, picture []byte, texts []string) {
 	t.Helper()
