@@ -97,7 +97,7 @@ func (o *Options) source(ctx context.Context, from io.ReaderAt, size int64) (ros
 			return nil, err
 		}
 	case isROS2:
-		return ros2.NewSource("", r, ros2.OpenOptions{Definitions: o.Definitions})
+		return ros2.NewSource("", r, ros2.OpenOptions{MaxMessageBytes: o.maxMessageBytes(), Definitions: o.Definitions})
 	}
 	return r, nil
 }

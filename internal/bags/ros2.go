@@ -94,7 +94,7 @@ func IsROS2(ctx context.Context, path string) bool {
 // openROS2 opens the directory or the database at path.
 func (o *Options) openROS2(ctx context.Context, path string) (*Recording, error) {
 	s, err := ros2.Open(ctx, path, ros2.OpenOptions{
-		MaxMessageBytes: int(min(o.MaxChunkBytes, db3.MaxMessageBytes)), Definitions: o.Definitions,
+		MaxMessageBytes: o.maxMessageBytes(), Definitions: o.Definitions,
 		MCAP: func(path string) (*bagfmt.Reader, io.Closer, error) { return o.openMCAP(ctx, path) },
 	})
 	if errors.Is(err, os.ErrPermission) {
@@ -105,6 +105,9 @@ func (o *Options) openROS2(ctx context.Context, path string) (*Recording, error)
 	}
 	return &Recording{Name: path, Source: s, Size: s.Info().Size, file: s}, nil
 }
+
+// maxMessageBytes is the limit for a message of ROS 2; zero means none but that of its storage.
+func (o *Options) maxMessageBytes() int { return int(min(o.MaxChunkBytes, db3.MaxMessageBytes)) }
 
 // openMCAP opens a file of a directory.
 func (o *Options) openMCAP(ctx context.Context, path string) (*bagfmt.Reader, io.Closer, error) {

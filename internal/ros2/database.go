@@ -9,31 +9,29 @@ import (
 	"math"
 
 	"github.com/gorosbag/gorosbag/internal/ros2/db3"
-	"github.com/gorosbag/gorosbag/internal/ros2/packed"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // dbFile is a db3 file as a recording of CDR messages, in the form in which bagfmt presents channels of MCAP files.
 // Each cursor opens the file for itself, so that several cursors may be used at a time.
 type dbFile struct {
-	ctx    context.Context //nolint:containedctx // the recording is open until this ends
-	path   string
-	o      db3.Options
-	packed bool // each message is packed with zstd
-	info   rosbag.Info
-	conns  []*rosbag.Connection
-	byID   map[int64]*rosbag.Connection
-	ids    map[*rosbag.Connection]int64
-	span   rosbag.Span
+	ctx   context.Context //nolint:containedctx // the recording is open until this ends
+	path  string
+	o     db3.Options
+	info  rosbag.Info
+	conns []*rosbag.Connection
+	byID  map[int64]*rosbag.Connection
+	ids   map[*rosbag.Connection]int64
+	span  rosbag.Span
 }
 
 // openDatabase opens the file at path, and counts its messages.
-func openDatabase(ctx context.Context, path string, packed bool, o db3.Options) (*dbFile, error) {
+func openDatabase(ctx context.Context, path string, o db3.Options) (*dbFile, error) {
 	r, err := db3.Open(ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
-	f := &dbFile{ctx: ctx, path: path, o: o, packed: packed, byID: map[int64]*rosbag.Connection{}, ids: map[*rosbag.Connection]int64{}}
+	f := &dbFile{ctx: ctx, path: path, o: o, byID: map[int64]*rosbag.Connection{}, ids: map[*rosbag.Connection]int64{}}
 	counts, err := r.Counts(ctx)
 	if ctx.Err() != nil {
 		return nil, errors.Join(ctx.Err(), r.Close())
@@ -41,9 +39,6 @@ func openDatabase(ctx context.Context, path string, packed bool, o db3.Options) 
 	f.info = rosbag.Info{Format: "db3", Version: fmt.Sprint(r.Schema()), Size: r.Size(), Indexed: true}
 	if err != nil {
 		f.info.Damage = append(f.info.Damage, err)
-	}
-	if md := r.Metadata(); md != nil && md.CompressionMode == "message" {
-		f.packed = true
 	}
 	for _, t := range r.Topics() {
 		f.add(t, counts[t.ID])
@@ -125,11 +120,7 @@ func (f *dbFile) Cursor(q rosbag.Query) rosbag.Cursor {
 
 // cursor returns a cursor over all messages of the connections that keep wants.
 func (f *dbFile) cursor(keep func(*rosbag.Connection) bool) *dbCursor {
-	limit := db3.MaxMessageBytes
-	if f.o.MaxMessageBytes > 0 {
-		limit = f.o.MaxMessageBytes
-	}
-	return &dbCursor{f: f, q: f.query(keep), packed: packed.Decoder{MaxBytes: limit}}
+	return &dbCursor{f: f, q: f.query(keep)}
 }
 
 // Index implements rosbag.Indexed.
@@ -182,7 +173,6 @@ type dbCursor struct {
 	cancel <-chan struct{}
 	file   *db3.Reader // nil before the first message
 	cursor *db3.Cursor
-	packed packed.Decoder
 	msg    rosbag.Message
 	order  uint64
 	ended  error
@@ -218,14 +208,8 @@ func (c *dbCursor) Next() (*rosbag.Message, error) {
 		if nanoseconds(at) != m.At {
 			return nil, &rosbag.TopicError{Conn: conn, Err: fmt.Errorf("a message has the time %d ns, which ROS 1 cannot represent", m.At)}
 		}
-		data := m.Data
-		if c.f.packed {
-			if data, err = c.packed.Unpack(data); err != nil {
-				return nil, &rosbag.TopicError{Conn: conn, Err: err}
-			}
-		}
 		c.order++
-		c.msg = rosbag.Message{Conn: conn, Time: at, Frame: framed(nil, data), Order: c.order, Share: len(data) + 4}
+		c.msg = rosbag.Message{Conn: conn, Time: at, Frame: framed(nil, m.Data), Order: c.order, Share: len(m.Data) + 4}
 		return &c.msg, nil
 	}
 	return nil, c.ended
@@ -249,8 +233,7 @@ func (c *dbCursor) Close() {
 	if c.file != nil {
 		_ = c.file.Close() // only read from
 	}
-	c.packed.Close()
-	c.cursor, c.file, c.packed = nil, nil, packed.Decoder{}
+	c.cursor, c.file = nil, nil
 	if c.ended == nil {
 		c.ended = errCursorClosed
 	}

@@ -97,6 +97,16 @@ func TestPacked(t *testing.T) {
 						t.Errorf("the file alone: %+v, %v", alone, wrong)
 					}
 				}
+				if mode == "message" { // rosbag2 writes metadata.yaml at its end, so that a robot that lost power has none
+					without := t.TempDir()
+					if err := os.Link(path, filepath.Join(without, name)); err != nil {
+						t.Fatal(err)
+					}
+					alone, wrong := lines(openSource(t, without, ros2.OpenOptions{}), rosbag.Query{})
+					if len(alone) != 3 || len(wrong) > 0 {
+						t.Errorf("without metadata.yaml: %+v, %v", alone, wrong)
+					}
+				}
 				s := openSource(t, dir, ros2.OpenOptions{})
 				if len(s.Info().Damage) > 0 || s.Info().Messages != 3 {
 					t.Errorf("%+v", s.Info())

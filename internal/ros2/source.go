@@ -67,7 +67,7 @@ func Open(ctx context.Context, path string, o OpenOptions) (*Source, error) {
 			return nil, err
 		}
 	}
-	distro, qos, isPacked := mapping.Jazzy, map[string]string{}, false
+	distro, qos := mapping.Jazzy, map[string]string{}
 	if md := rec.Metadata; md != nil {
 		if d, err := mapping.ParseDistro(md.Distro); err == nil {
 			distro = d
@@ -75,8 +75,7 @@ func Open(ctx context.Context, path string, o OpenOptions) (*Source, error) {
 		for _, t := range md.Topics {
 			qos[t.Name] = t.QoS
 		}
-		isPacked = md.CompressionMode == "message"
-		if isPacked && md.CompressionFormat != "zstd" {
+		if md.CompressionMode == "message" && md.CompressionFormat != "zstd" {
 			return nil, fmt.Errorf("its messages are packed with %q; zstd can be read", md.CompressionFormat)
 		}
 	}
@@ -88,7 +87,7 @@ func Open(ctx context.Context, path string, o OpenOptions) (*Source, error) {
 	s.info.Notes = rec.Notes
 	for _, name := range rec.Files {
 		file := filepath.Join(path, name)
-		r, err := s.open(ctx, file, rec.Storage, isPacked, o)
+		r, err := s.open(ctx, file, rec.Storage, o)
 		if err != nil {
 			if st.IsDir() {
 				err = fmt.Errorf("%s: %w", name, err)
@@ -118,7 +117,11 @@ func (s *Source) translator(d mapping.Distro, o OpenOptions) (*translator, error
 	if err != nil {
 		return nil, err
 	}
-	return newTranslator(types), nil
+	t := newTranslator(types)
+	if o.MaxMessageBytes > 0 {
+		t.maxBytes = min(t.maxBytes, o.MaxMessageBytes)
+	}
+	return t, nil
 }
 
 func asDamage(all []error) (list []error) {
@@ -129,7 +132,7 @@ func asDamage(all []error) (list []error) {
 }
 
 // open opens a storage file.
-func (s *Source) open(ctx context.Context, path, storage string, isPacked bool, o OpenOptions) (raw, error) {
+func (s *Source) open(ctx context.Context, path, storage string, o OpenOptions) (raw, error) {
 	if strings.HasSuffix(path, rosbag2.PackedSuffix) {
 		f, err := packed.Unpack(ctx, path)
 		if err != nil {
@@ -141,16 +144,13 @@ func (s *Source) open(ctx context.Context, path, storage string, isPacked bool, 
 		path = f.Name()
 	}
 	if storage == rosbag2.SQLite {
-		return openDatabase(ctx, path, isPacked, db3.Options{MaxMessageBytes: o.MaxMessageBytes})
+		return openDatabase(ctx, path, db3.Options{MaxMessageBytes: o.MaxMessageBytes})
 	}
 	r, closer, err := o.MCAP(path)
 	if err != nil {
 		return nil, err
 	}
 	s.closers = append(s.closers, closer)
-	if isPacked {
-		return &packed.Messages{Storage: r, MaxBytes: o.MaxMessageBytes}, nil
-	}
 	return r, nil
 }
 
@@ -312,11 +312,7 @@ const metadataRecord = "rosbag2"
 func (s *Source) MCAP() *rosbag.MCAPInfo {
 	var all *rosbag.MCAPInfo
 	for _, f := range s.files {
-		in := f.raw
-		if p, ok := in.(*packed.Messages); ok {
-			in = p.Storage
-		}
-		r, ok := in.(*bagfmt.Reader)
+		r, ok := f.raw.(*bagfmt.Reader)
 		if !ok {
 			continue
 		}

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gorosbag/gorosbag/internal/ros2/db3"
 	"github.com/gorosbag/gorosbag/internal/ros2/definitions"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
+	"github.com/gorosbag/gorosbag/internal/ros2/packed"
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -27,15 +29,16 @@ const qosKey = "offered_qos_profiles"
 // translator maps channels of ROS 2 to connections of ROS 1. All channels, of all files, that have the same topic,
 // type, definition and latching share a connection.
 type translator struct {
-	types   *definitions.Chooser
-	made    map[connKey]*translated
-	conns   []*rosbag.Connection
-	reports []*TopicReport                      // of conns, and of topics that are left out
-	about   map[*TopicReport]*rosbag.Connection // the connection of each report; of a topic that is left out, one that is not in conns
-	lost    map[string]*TopicReport             // of topics that are left out, by the line that says so
-	leftOut []error                             // a line for each topic that is left out
-	damage  []error
-	notes   []error
+	types    *definitions.Chooser
+	maxBytes int // of a message that is unpacked
+	made     map[connKey]*translated
+	conns    []*rosbag.Connection
+	reports  []*TopicReport                      // of conns, and of topics that are left out
+	about    map[*TopicReport]*rosbag.Connection // the connection of each report; of a topic that is left out, one that is not in conns
+	lost     map[string]*TopicReport             // of topics that are left out, by the line that says so
+	leftOut  []error                             // a line for each topic that is left out
+	damage   []error
+	notes    []error
 }
 
 type connKey struct {
@@ -68,7 +71,7 @@ func (t *translated) note(counts mapping.Counts, err error) {
 }
 
 func newTranslator(types *definitions.Chooser) *translator {
-	return &translator{types: types, made: map[connKey]*translated{}, about: map[*TopicReport]*rosbag.Connection{}, lost: map[string]*TopicReport{}}
+	return &translator{types: types, maxBytes: db3.MaxMessageBytes, made: map[connKey]*translated{}, about: map[*TopicReport]*rosbag.Connection{}, lost: map[string]*TopicReport{}}
 }
 
 // of returns the translation of a channel of a file with a number of messages, nil if these cannot be translated.
@@ -87,7 +90,7 @@ func (t *translator) of(r raw, c *rosbag.Connection, messages uint64, qos map[st
 		if messages == 0 {
 			return nil
 		}
-		return firstOf(r, c)
+		return t.firstOf(r, c)
 	})
 	if err != nil {
 		t.leaveOut(c, messages, err)
@@ -184,12 +187,18 @@ func (t *translator) typeOf(key definitions.Key, encoding string, first func() [
 }
 
 // firstOf returns the first message of a channel of a file, nil if there is none that can be read.
-func firstOf(r rosbag.Source, c *rosbag.Connection) []byte {
+func (t *translator) firstOf(r rosbag.Source, c *rosbag.Connection) []byte {
 	cursor := r.Cursor(rosbag.Query{Keep: func(other *rosbag.Connection) bool { return other == c }})
 	defer cursor.Close()
 	m, err := cursor.Next()
 	if err != nil {
 		return nil
+	}
+	if packed.IsMessage(m.Data()) {
+		d := packed.Decoder{MaxBytes: t.maxBytes}
+		defer d.Close()
+		data, _ := d.Unpack(m.Data()) // its cursor says what is wrong with it
+		return data
 	}
 	return slices.Clone(m.Data())
 }
@@ -200,11 +209,13 @@ type translatedFile struct {
 	number int // of the file
 	conns  map[*rosbag.Connection]*translated
 	spans  []rosbag.Span
+
+	maxBytes int // of a message that is unpacked
 }
 
 // newTranslatedFile translates the connections of a file.
 func newTranslatedFile(r raw, number int, t *translator, qos map[string]string) *translatedFile {
-	f := &translatedFile{raw: r, number: number, conns: map[*rosbag.Connection]*translated{}}
+	f := &translatedFile{raw: r, number: number, conns: map[*rosbag.Connection]*translated{}, maxBytes: t.maxBytes}
 	counts := rosbag.Counts(r)
 	for _, c := range r.Connections() {
 		if to := t.of(r, c, counts[c], qos); to != nil {
@@ -236,7 +247,7 @@ func (f *translatedFile) wanted(keep func(*rosbag.Connection) bool) func(*rosbag
 func (f *translatedFile) Cursor(q rosbag.Query) rosbag.Cursor {
 	reuse := q.Reuse
 	q.Keep, q.Reuse = f.wanted(q.Keep), true // messages are copied
-	return &translatedCursor{f: f, raw: f.raw.Cursor(q), reuse: reuse}
+	return &translatedCursor{f: f, raw: f.raw.Cursor(q), packed: packed.Decoder{MaxBytes: f.maxBytes}, reuse: reuse}
 }
 
 // index returns the entries of a span.
@@ -251,11 +262,13 @@ func (f *translatedFile) index(i int, keep func(*rosbag.Connection) bool) ([]ros
 // latest returns the latest messages of connections.
 func (f *translatedFile) latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, rosbag.Found] {
 	return func(yield func(*rosbag.Connection, rosbag.Found) bool) {
+		d := packed.Decoder{MaxBytes: f.maxBytes}
+		defer d.Close()
 		for c, found := range f.raw.Latest(t, f.wanted(keep)) {
 			to := f.conns[c]
 			found.Err = f.aboutOutput(found.Err)
 			if found.Message != nil {
-				m, err := f.translate(to, found.Message, nil, nil)
+				m, err := f.translate(to, found.Message, &d, nil, nil)
 				found.Message = m
 				if err != nil {
 					found.Message, found.Err = nil, err
@@ -268,15 +281,20 @@ func (f *translatedFile) latest(t rosbag.Time, keep func(*rosbag.Connection) boo
 	}
 }
 
-// translate returns a message of ROS 1 in memory of its own, or in frame. It adds to counts, which
-// may be nil.
-func (f *translatedFile) translate(to *translated, m *rosbag.Message, frame []byte, counts *mapping.Counts) (*rosbag.Message, error) {
+// translate returns a message of ROS 1 in memory of its own, or in frame. d unpacks it if it is packed, whatever
+// metadata.yaml says: a file may be there without it. It adds to counts, which may be nil.
+func (f *translatedFile) translate(to *translated, m *rosbag.Message, d *packed.Decoder, frame []byte, counts *mapping.Counts) (*rosbag.Message, error) {
 	out := &rosbag.Message{Conn: to.conn, Time: m.Time, Order: uint64(f.number)<<48 | m.Order&(1<<48-1)}
 	if to.convert == nil {
 		out.Frame = framed(frame, m.Data())
 	} else {
-		var err error
-		out.Frame, err = to.convert.Append(append(frame[:0], 0, 0, 0, 0), m.Data(), counts)
+		data, err := m.Data(), error(nil)
+		if packed.IsMessage(data) {
+			data, err = d.Unpack(data)
+		}
+		if err == nil {
+			out.Frame, err = to.convert.Append(append(frame[:0], 0, 0, 0, 0), data, counts)
+		}
 		if err != nil {
 			return nil, &rosbag.TopicError{Conn: to.conn, Err: fmt.Errorf("message of %s: %w", m.Time, err)}
 		}
@@ -308,9 +326,10 @@ func framed(frame, data []byte) []byte {
 
 // translatedCursor is a cursor over messages of ROS 1.
 type translatedCursor struct {
-	f     *translatedFile
-	raw   rosbag.Cursor
-	reuse bool
+	f      *translatedFile
+	raw    rosbag.Cursor
+	packed packed.Decoder
+	reuse  bool
 
 	// Of the latest message:
 	conn   *rosbag.Connection
@@ -332,7 +351,7 @@ func (c *translatedCursor) Next() (*rosbag.Message, error) {
 		c.conn, c.to = m.Conn, c.f.conns[m.Conn]
 	}
 	c.counts = mapping.Counts{}
-	out, err := c.f.translate(c.to, m, c.frame, &c.counts)
+	out, err := c.f.translate(c.to, m, &c.packed, c.frame, &c.counts)
 	c.to.note(c.counts, err)
 	if err == nil && c.reuse {
 		c.frame = out.Frame
@@ -348,4 +367,7 @@ func (c *translatedCursor) Begin() {
 }
 
 // Close implements rosbag.Cursor.
-func (c *translatedCursor) Close() { c.raw.Close() }
+func (c *translatedCursor) Close() {
+	c.raw.Close()
+	c.packed.Close()
+}

@@ -1,8 +1,8 @@
 // Package packed unpacks what rosbag2 has packed with zstd: whole files, with compression mode file, and the messages
 // in them, with compression mode message.
 //
-// It owns the decoders and the temporary files. Package ros2 puts it in front of its storage. It knows
-// neither names of files nor formats.
+// It owns the decoders and the temporary files. Package ros2 calls it for files by their names and for messages by
+// their first bytes. It knows neither names of files nor formats.
 package packed
 
 import (
@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"path/filepath"
 	"sync"
@@ -19,7 +18,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/gorosbag/gorosbag/internal/files"
-	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // maxWindow bounds the memory for what a packed file refers back to. rosbag2 and zstd -19 need 8 MiB.
@@ -27,6 +25,9 @@ const maxWindow = 128 << 20
 
 // unpackedName names temporary files, see files.Create.
 const unpackedName = "gorosbag-unpacked"
+
+// fileMode is the permission of temporary files: the directory is for all users, the recording may not be.
+const fileMode = 0o600
 
 // File is a file that was unpacked into the directory for temporary files. Close removes it. What a process that was
 // killed has left there, the next one removes.
@@ -50,7 +51,11 @@ func Unpack(ctx context.Context, path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unpack(ctx, out, in); err != nil {
+	err = out.Chmod(fileMode)
+	if err == nil {
+		err = unpack(ctx, out, in)
+	}
+	if err != nil {
 		out.Abort()
 		return nil, err
 	}
@@ -112,100 +117,52 @@ func (r *reader) Read(p []byte) (int, error) {
 	return r.r.Read(p)
 }
 
-// Decoder unpacks messages. The zero value has no limit but that of zstd; it is ready for use.
-type Decoder struct {
-	MaxBytes int // of a message; zero means those of zstd
-	zstd     *zstd.Decoder
+// magic begins what zstd has packed. A message of CDR never begins with it: its first byte is 0.
+const magic = "\x28\xb5\x2f\xfd"
+
+// IsMessage reports whether a message of CDR is packed.
+func IsMessage(data []byte) bool {
+	return len(data) >= len(magic) && string(data[:len(magic)]) == magic
 }
 
-// Unpack returns a message in memory of its own.
+// Of zstd: each block has at least 4 bytes and unpacks to at most 128 KiB.
+const (
+	leastBlockBytes = 4
+	mostBlockBytes  = 128 << 10
+)
+
+// Decoder unpacks messages. Its zero value refuses all.
+type Decoder struct {
+	MaxBytes int // of a message
+	zstd     *zstd.Decoder
+	memory   []byte
+}
+
+// Unpack returns a message unpacked, in memory that the next call uses again.
 func (d *Decoder) Unpack(data []byte) ([]byte, error) {
 	if d.zstd == nil {
-		o := []zstd.DOption{zstd.WithDecoderConcurrency(1)}
-		if d.MaxBytes > 0 {
-			o = append(o, zstd.WithDecoderMaxMemory(uint64(d.MaxBytes)))
-		}
 		var err error
-		if d.zstd, err = zstd.NewReader(nil, o...); err != nil {
+		d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(uint64(max(d.MaxBytes, 1))))
+		if err != nil {
 			return nil, err
 		}
 	}
-	return d.zstd.DecodeAll(data, nil)
+	var head zstd.Header // the decoder takes as much memory as it claims
+	if most := uint64(len(data)/leastBlockBytes) * mostBlockBytes; head.Decode(data) == nil && head.FrameContentSize > most {
+		return nil, fmt.Errorf("cannot be unpacked: %d bytes hold at most %d bytes, not %d", len(data), most, head.FrameContentSize)
+	}
+	out, err := d.zstd.DecodeAll(data, d.memory[:0])
+	if err != nil {
+		return nil, fmt.Errorf("cannot be unpacked: %w", err)
+	}
+	d.memory = out
+	return out, nil
 }
 
-// Close releases the memory of the decoder.
+// Close releases the memory of the decoder, which may be used again.
 func (d *Decoder) Close() {
 	if d.zstd != nil {
 		d.zstd.Close()
 	}
-}
-
-// Storage is a file of a recording.
-type Storage interface {
-	rosbag.Indexed
-	rosbag.Latest
-}
-
-// Messages presents a file whose messages are packed as one whose messages are not.
-type Messages struct {
-	Storage
-	MaxBytes int // of a message
-}
-
-// Cursor implements rosbag.Source.
-func (m *Messages) Cursor(q rosbag.Query) rosbag.Cursor {
-	return &cursor{Cursor: m.Storage.Cursor(q), decoder: Decoder{MaxBytes: m.MaxBytes}}
-}
-
-// Latest implements rosbag.Latest.
-func (m *Messages) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, rosbag.Found] {
-	return func(yield func(*rosbag.Connection, rosbag.Found) bool) {
-		d := Decoder{MaxBytes: m.MaxBytes}
-		defer d.Close()
-		for c, found := range m.Storage.Latest(t, keep) {
-			if found.Message != nil {
-				var err error
-				if found.Message, err = unpacked(&d, found.Message); err != nil {
-					found.Message, found.Err = nil, err
-				}
-			}
-			if !yield(c, found) {
-				return
-			}
-		}
-	}
-}
-
-// cursor unpacks the messages of another one.
-type cursor struct {
-	rosbag.Cursor
-	decoder Decoder
-}
-
-// Next implements rosbag.Cursor.
-func (c *cursor) Next() (*rosbag.Message, error) {
-	m, err := c.Cursor.Next()
-	if err != nil {
-		return nil, err
-	}
-	return unpacked(&c.decoder, m)
-}
-
-// Close implements rosbag.Cursor.
-func (c *cursor) Close() {
-	c.Cursor.Close()
-	c.decoder.Close()
-	c.decoder = Decoder{}
-}
-
-// unpacked returns a copy of m with its data unpacked.
-func unpacked(d *Decoder, m *rosbag.Message) (*rosbag.Message, error) {
-	data, err := d.Unpack(m.Data())
-	if err != nil {
-		return nil, &rosbag.TopicError{Conn: m.Conn, Err: fmt.Errorf("message of %s: cannot be unpacked: %w", m.Time, err)}
-	}
-	out := *m
-	out.Frame = append([]byte{byte(len(data)), byte(len(data) >> 8), byte(len(data) >> 16), byte(len(data) >> 24)}, data...)
-	out.Share = len(out.Frame)
-	return &out, nil
+	d.zstd, d.memory = nil, nil
 }
