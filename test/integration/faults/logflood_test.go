@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -119,7 +120,10 @@ func TestLongTopicName(t *testing.T) {
 	rec := g.Start("gorecord", "-a", "-O", "out", "__master:="+uri)
 	rec.Printed("topic not recorded")
 	rec.Printed(" bytes cut]")
-	rec.Stop()
+	rec.Signal(syscall.SIGINT)
+	if code := rec.Wait(); code != 3 {
+		t.Errorf("exit code %d: a topic that is not recorded is a loss", code)
+	}
 	checkLog(t, rec.Out.String(), time.Since(start))
 }
 
