@@ -43,7 +43,7 @@ type Summary struct {
 	Messages uint64            `json:"messages"`
 	Topics   []Topic           `json:"topics"` // with messages, by name and type
 	Notes    map[string]string `json:"notes"`
-	Marks    []string          `json:"marks,omitempty"` // the texts of the first marks; none in summaries of before there were findings
+	Marks    []string          `json:"marks,omitempty"` // the texts of the first maxMarks; summaries of older versions have none
 	Error    string            `json:"error"`           // why the bag cannot be read; empty if it can
 	Written  time.Time         `json:"written"`         // when this summary was made
 }
