@@ -33,6 +33,7 @@ type fakeGraph struct {
 	drains      func(context.Context) error
 	registers   time.Duration
 	udpOnly     map[string][]string // by topic
+	refused     map[string][]string // by topic
 	registered  []string
 	refuse      string // a topic that cannot be advertised
 	subscribers func() int
@@ -126,6 +127,7 @@ func (p *fakePublication) Topic() string     { return p.name }
 func (p *fakePublication) Subscribers() int  { return p.graph.subscribers() }
 func (p *fakePublication) Dropped() uint64   { return 0 }
 func (p *fakePublication) UDPOnly() []string { return p.graph.udpOnly[p.name] }
+func (p *fakePublication) Refused() []string { return p.graph.refused[p.name] }
 func (p *fakePublication) Close()            { p.graph.closed = append(p.graph.closed, p.name) }
 
 func (p *fakePublication) Linked(node string) bool {

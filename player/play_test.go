@@ -145,8 +145,8 @@ func TestNoMaster(t *testing.T) {
 	}
 }
 
-// TestUDPOnly: subscribers that get nothing, because they take UDPROS only, are a loss with their names.
-func TestUDPOnly(t *testing.T) {
+// TestUnserved: subscribers that get nothing, because they take UDPROS only or no descriptor is left, are a loss with their names.
+func TestUnserved(t *testing.T) {
 	t.Parallel()
 	bag := testplay.MakeBag(t, bagfmt.WriterOptions{}, testplay.Series(testplay.ConnA, "a", 0)...)
 	synctest.Test(t, func(t *testing.T) {
@@ -154,6 +154,14 @@ func TestUDPOnly(t *testing.T) {
 		g.udpOnly = map[string][]string{"/a": {"/x", "/y"}, "/other": {"/z"}}
 		s, err := playFake(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag)})
 		if d := cmp.Diff([]string{"/x of /a", "/y of /a"}, s.UDPOnly); d != "" || err != nil || !s.Lossy() {
+			t.Errorf("%v, lossy %v (-want +got):\n%s", err, s.Lossy(), d)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		g := newFakeGraph()
+		g.refused = map[string][]string{"/a": {"/z"}, "/other": {"/z"}}
+		s, err := playFake(t.Context(), g, Options{Bags: testplay.OpenBags(t, bag)})
+		if d := cmp.Diff([]string{"/z of /a"}, s.Refused); d != "" || err != nil || !s.Lossy() {
 			t.Errorf("%v, lossy %v (-want +got):\n%s", err, s.Lossy(), d)
 		}
 	})

@@ -74,6 +74,7 @@ type Node struct {
 	names      *names.Resolver
 	dialer     *endpoint.Dialer
 	pending    *wire.Pending
+	openLinks  *endpoint.Links
 	master     *Master
 	reg        *registrar.Registrar
 	connector  *sublink.Connector
@@ -138,7 +139,7 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 		n.timing = *o.timing
 	}
 	n.dialer = endpoint.NewDialer(o.LookupHost, n.timing.resolve)
-	n.pending = wire.NewPending(n.log)
+	n.pending, n.openLinks = wire.NewPending(n.log), endpoint.NewLinks()
 	uri, hostport, err := endpoint.MasterURI(o.MasterURI, o.Args, o.env)
 	if err != nil {
 		return nil, err
@@ -203,7 +204,7 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, o *NodeOptions) 
 
 	n.connector = sublink.NewConnector(&sublink.Env{
 		CallerID: n.name, Host: n.addr.host, Bind: n.addr.bind, Log: n.log, Master: n.master, Dialer: n.dialer, Pending: n.pending,
-		MaxLinks: endpoint.MaxLinks(), Timing: n.timing.links, KeepAlive: n.keepAlive.Load, NextLink: n.nextLink, Child: n.tasks.child,
+		Links: n.openLinks, Timing: n.timing.links, KeepAlive: n.keepAlive.Load, NextLink: n.nextLink, Child: n.tasks.child,
 	})
 	n.calls = &service.Env{
 		CallerID: n.name, Log: n.log, Master: n.master, Dialer: n.dialer, Pending: n.pending, KeepAlive: n.keepAlive.Load,
@@ -313,7 +314,7 @@ func (n *Node) Advertise(o AdvertiseOptions) (*Publication, error) {
 	}
 	out := publink.New(publink.Options{
 		Type: o.Type, MD5Sum: o.MD5Sum, MessageDefinition: o.MessageDefinition,
-		Latching: o.Latching, QueueFrames: o.QueueFrames, Overflow: o.Overflow, Freed: o.Freed, Unfit: o.Unfit,
+		Latching: o.Latching, QueueFrames: o.QueueFrames, Overflow: o.Overflow, Freed: o.Freed, Unfit: o.Unfit, Links: n.openLinks,
 	}, topic, n.name)
 	p := &Publication{node: n, out: out, transient: o.Transient}
 	n.graph.pubs[topic] = p

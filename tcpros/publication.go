@@ -70,6 +70,9 @@ func (p *Publication) Dropped() uint64 { return p.out.Dropped() }
 // UDPOnly returns the names of the nodes that would have subscribed over UDPROS only, which is not served: at most 256.
 func (p *Publication) UDPOnly() []string { return p.out.UDPOnly() }
 
+// Refused returns the names of the nodes that were refused because no file descriptor was left for them: at most 256.
+func (p *Publication) Refused() []string { return p.out.Refused() }
+
 // Stats returns the state of each link.
 func (p *Publication) Stats() []publink.SubscriberStats { return p.out.Stats() }
 

@@ -18,6 +18,7 @@ type Summary struct {
 	Damage         []*DamageError // the rest of the bags was played
 	RebuiltIndexes int            // damaged chunk indexes that were rebuilt without loss
 	UDPOnly        []string       // subscribers that take UDPROS only and got nothing: NODE of TOPIC
+	Refused        []string       // subscribers that no file descriptor was left for: NODE of TOPIC
 	Undelivered    error          // the error of Drain if subscribers did not receive everything
 	NoMaster       bool           // the master never answered, so that nothing was played
 	Interrupted    bool           // the context ended before the last message
@@ -58,7 +59,7 @@ type Unplayable struct {
 // Lossy reports whether something in the bags did not reach a subscriber, could not
 // be read, or was damaged. An interruption by the caller is not a loss.
 func (s *Summary) Lossy() bool {
-	return s.Dropped > 0 || len(s.Unplayable) > 0 || len(s.Damage) > 0 || s.RebuiltIndexes > 0 || s.Undelivered != nil || s.NoMaster || len(s.UDPOnly) > 0
+	return s.Dropped > 0 || len(s.Unplayable) > 0 || len(s.Damage) > 0 || s.RebuiltIndexes > 0 || s.Undelivered != nil || s.NoMaster || len(s.UDPOnly)+len(s.Refused) > 0
 }
 
 // Timing says how long after their deadlines messages were published.

@@ -151,6 +151,9 @@ func (o *Output) Summarize(s *control.Summary) {
 		for _, node := range t.publication.UDPOnly() {
 			s.UDPOnly = append(s.UDPOnly, node+" of "+t.Name)
 		}
+		for _, node := range t.publication.Refused() {
+			s.Refused = append(s.Refused, node+" of "+t.Name)
+		}
 		s.Topics = append(s.Topics, control.TopicSummary{
 			Name: t.Name, Type: t.Type, Messages: t.messages, Bytes: t.bytes,
 			Subscribers: t.publication.Subscribers(), Dropped: dropped, Unstamped: t.unstamped,

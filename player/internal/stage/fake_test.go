@@ -23,6 +23,7 @@ func (p *fakePublication) Topic() string                  { return p.topic }
 func (p *fakePublication) Source(plan.PublisherID) Sender { return fakeSender{p} }
 func (p *fakePublication) Dropped() uint64                { return p.dropped }
 func (p *fakePublication) UDPOnly() []string              { return nil }
+func (p *fakePublication) Refused() []string              { return nil }
 func (p *fakePublication) Room() bool                     { return !p.full }
 func (p *fakePublication) Close()                         { p.closed = true }
 

@@ -293,10 +293,15 @@ func (p *jointPublication) Stats() []tcpros.SubscriberStats {
 }
 
 // UDPOnly implements Publication.
-func (p *jointPublication) UDPOnly() []string {
-	var all []string
+func (p *jointPublication) UDPOnly() []string { return p.nodes(Publication.UDPOnly) }
+
+// Refused implements Publication.
+func (p *jointPublication) Refused() []string { return p.nodes(Publication.Refused) }
+
+// nodes returns what list has of each part, once.
+func (p *jointPublication) nodes(list func(Publication) []string) (all []string) {
 	for _, part := range p.parts {
-		all = append(all, part.UDPOnly()...)
+		all = append(all, list(part)...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

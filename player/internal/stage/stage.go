@@ -30,6 +30,7 @@ type Publication interface {
 	Dropped() uint64
 	Stats() []tcpros.SubscriberStats
 	UDPOnly() []string // nodes that take UDPROS only, so that they get nothing
+	Refused() []string // nodes that no file descriptor was left for
 	Room() bool        // false while the queue of a subscriber is full, with player.OverflowBlock
 	// Linked reports whether the node with this name subscribes to each of play's nodes that
 	// publish the topic.

@@ -1,5 +1,7 @@
 package endpoint
 
+import "sync/atomic"
+
 // Links leave a quarter of the descriptors to the rest of the process, which has bags to open and calls to make: at
 // least fewestFree, or half of a small limit, and at most mostFree.
 const (
@@ -7,9 +9,31 @@ const (
 	mostFree   = 4096
 )
 
-// MaxLinks returns how many links the limit of open files allows this process; zero if there is no limit. Each
-// link has one descriptor.
-func MaxLinks() int { return linksOf(openFiles()) }
+// othersShare is the share of the free links that a topic leaves to others, so that one that takes all it can get harms none.
+const othersShare = 16
+
+// Links counts the links of a node to publishers and to subscribers. Each has one descriptor. A nil *Links has no limit.
+type Links struct {
+	Most int // that may be up, or wait for the reply of a publisher; zero means no limit
+	now  atomic.Int64
+}
+
+// NewLinks returns a count with the limit of open files of this process.
+func NewLinks() *Links { return &Links{Most: linksOf(openFiles())} }
+
+// Add counts n links that begin, or end if n is negative. It returns how many there are.
+func (l *Links) Add(n int) (all int) {
+	if l == nil {
+		return 0
+	}
+	return int(l.now.Add(int64(n)))
+}
+
+// Exceeds reports whether all links are more than there may be, or own ones of a topic, which all includes, are more than
+// a topic may have.
+func (l *Links) Exceeds(all, own int) bool {
+	return l != nil && l.Most > 0 && (all > l.Most || own > max((l.Most-all)*othersShare, l.Most/othersShare, 1))
+}
 
 // linksOf returns how many links a limit of open files allows.
 func linksOf(files int) int {

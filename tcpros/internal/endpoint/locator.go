@@ -1,6 +1,6 @@
 // Package endpoint knows addresses: where the master is, which host a node or a master advertises
-// and which addresses it listens on, and how a node connects to others within bounds. It has no
-// state. Package tcpros, the packages below it and its master call it; nothing else does.
+// and which addresses it listens on, and how a node connects to others within bounds. Its only
+// state is the count of links. Package tcpros, the packages below it and its master call it; nothing else does.
 package endpoint
 
 import (

@@ -1,10 +1,13 @@
 package publink
 
 import (
+	"cmp"
 	"net"
 	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -37,19 +40,41 @@ func TestLeavingIsNoDrop(t *testing.T) {
 // Made-up names fill a topic up to its limit only; a connected subscriber may reconnect.
 func TestCrowdedTopic(t *testing.T) {
 	t.Parallel()
-	p := New(Options{MD5Sum: wire.AnyMD5}, "/t", "/n")
-	asks := func(name string) bool {
-		_, r := p.Accept(wire.Header{{Key: "callerid", Value: name}, {Key: "md5sum", Value: wire.AnyMD5}})
+	links := &endpoint.Links{Most: 1600}
+	p := New(Options{MD5Sum: strings.Repeat("a", 32), Links: links}, "/t", "/n")
+	other := New(Options{MD5Sum: wire.AnyMD5, Links: links}, "/other", "/n")
+	asks := func(p *Publication, name, md5 string) bool {
+		_, r := p.Accept(wire.Header{{Key: "callerid", Value: name}, {Key: "md5sum", Value: md5}})
 		return r.Text == ""
 	}
-	for i := range maxSubscribers {
+	here, there := net.Pipe()
+	defer here.Close()
+	defer there.Close()
+	const most = 1505 // a topic leaves some of them to others
+	var first *Link
+	for i := range most {
 		name := "/s" + strconv.Itoa(i)
-		if !asks(name) {
+		if !asks(p, name, wire.AnyMD5) {
 			t.Fatalf("number %d is refused", i)
 		}
-		p.links = append(p.links, &Link{callerID: name})
+		l := newOutLink(here, name, i, 1, &p.room)
+		if first = cmp.Or(first, l); !p.Add(l) {
+			t.Fatalf("number %d is not added", i)
+		}
 	}
-	if asks("/another") || !asks("/s7") {
-		t.Error("another one is let in, or one that is there is refused")
+	for i := range 2 * maxNodes {
+		if asks(p, "/another"+strconv.Itoa(i), wire.AnyMD5) {
+			t.Fatal("another one is let in")
+		}
+	}
+	asks(p, "/0", strings.Repeat("b", 32)) // is refused anyway
+	if n := p.Refused(); len(n) != maxNodes || n[0] != "/another0" {
+		t.Errorf("%d are left out, from %s on", len(n), n[0])
+	}
+	if !asks(p, "/s7", wire.AnyMD5) || !asks(other, "/another0", wire.AnyMD5) || len(other.Refused()) != 0 {
+		t.Error("one that is there, or one of another topic, is refused")
+	}
+	if p.Remove(first); !asks(p, "/another", wire.AnyMD5) || links.Add(0) != most-1 {
+		t.Errorf("none is let in when one has left: %d links", links.Add(0))
 	}
 }

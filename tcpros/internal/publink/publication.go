@@ -14,11 +14,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
-
-const maxSubscribers = 1024 // subscribers of one topic, each with a link
 
 // Options describe a publication; AdvertiseOptions explains each field.
 type Options struct {
@@ -30,6 +29,7 @@ type Options struct {
 	Overflow          Overflow
 	Freed             func()
 	Unfit             func(asked wire.Header) (a *Adapted, why string)
+	Links             *endpoint.Links // of the whole node
 }
 
 // Publication is one advertised topic with its subscribers.
@@ -48,24 +48,32 @@ type Publication struct {
 	sources    []*Source  // latching sources only
 	latchCount uint64     // number of frames published by latching sources
 	closed     bool
-	udpOnly    map[string]bool // nodes that asked for UDPROS only
+	udpOnly    nodes // that asked for UDPROS only
+	refused    nodes // that no descriptor was left for
 }
 
-// maxUDPOnly bounds Publication.udpOnly.
-const maxUDPOnly = 256
+// nodes are names of nodes, at most maxNodes.
+type nodes map[string]bool
+
+const maxNodes = 256
+
+// add adds a node. It reports whether that is news.
+func (n *nodes) add(node string) (news bool) {
+	if (*n)[node] || len(*n) == maxNodes {
+		return false
+	}
+	if *n == nil {
+		*n = nodes{}
+	}
+	(*n)[node] = true
+	return true
+}
 
 // NoteUDPOnly notes that a node asked for UDPROS only. It reports whether that is news.
 func (p *Publication) NoteUDPOnly(node string) (news bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.udpOnly[node] || len(p.udpOnly) == maxUDPOnly {
-		return false
-	}
-	if p.udpOnly == nil {
-		p.udpOnly = map[string]bool{}
-	}
-	p.udpOnly[node] = true
-	return true
+	return p.udpOnly.add(node)
 }
 
 // UDPOnly returns the nodes that asked for UDPROS only, sorted.
@@ -73,6 +81,13 @@ func (p *Publication) UDPOnly() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Sorted(maps.Keys(p.udpOnly))
+}
+
+// Refused returns the nodes that were refused because no descriptor was left for them, sorted.
+func (p *Publication) Refused() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(maps.Keys(p.refused))
 }
 
 // Source is one original publisher of a topic.
@@ -271,12 +286,17 @@ func (p *Publication) header(asked wire.Header, a *Adapted) wire.Header {
 	}
 }
 
-// atSubscriberLimit reports whether the topic has too many subscribers, as when a peer makes
-// up names. A subscriber that is connected already may reconnect.
-func (p *Publication) atSubscriberLimit(callerID string) bool {
+// isLeftOut reports whether no descriptor is left for a subscriber, and notes its name. One that is connected already may
+// reconnect.
+func (p *Publication) isLeftOut(callerID string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.links) >= maxSubscribers && !slices.ContainsFunc(p.links, func(l *Link) bool { return l.callerID == callerID })
+	if all := p.opts.Links.Add(0); !p.opts.Links.Exceeds(all+1, len(p.links)+1) ||
+		slices.ContainsFunc(p.links, func(l *Link) bool { return l.callerID == callerID }) {
+		return false
+	}
+	p.refused.add(names.Clip(callerID))
+	return true
 }
 
 // Refusal is why a subscriber is refused.
@@ -288,9 +308,18 @@ type Refusal struct {
 // Accept returns what a subscriber with header h gets instead of the published frames, nil for these, or why it is refused.
 // Without Options.Unfit only the md5sum is compared, as in roscpp: types may have been renamed.
 func (p *Publication) Accept(h wire.Header) (*Adapted, Refusal) {
-	if p.atSubscriberLimit(h.Value("callerid")) {
-		return nil, Refusal{Text: fmt.Sprintf("topic %s has %d subscribers, and takes no more", p.topic, maxSubscribers)}
+	a, r := p.fit(h)
+	if r.Text == "" && p.isLeftOut(h.Value("callerid")) {
+		return nil, Refusal{
+			Text: fmt.Sprintf("topic %s takes no more subscribers: no file descriptor is left", p.topic),
+			Why:  "no file descriptor is left for it: allow more open files (ulimit -n, or LimitNOFILE= of systemd)",
+		}
 	}
+	return a, r
+}
+
+// fit is Accept, whatever number of subscribers there is.
+func (p *Publication) fit(h wire.Header) (*Adapted, Refusal) {
 	md5 := h.Value("md5sum")
 	var why string
 	fits := md5 == wire.AnyMD5 || p.opts.MD5Sum == wire.AnyMD5 || strings.EqualFold(md5, p.opts.MD5Sum)
@@ -337,6 +366,7 @@ func (p *Publication) Add(l *Link) bool {
 		}
 	}
 	p.links = append(p.links, l)
+	p.opts.Links.Add(1)
 	return true
 }
 
@@ -353,6 +383,7 @@ func (p *Publication) removeAt(i int) {
 	p.endedDropped.Add(p.links[i].snapshot().Dropped)
 	gone := p.links[i].variant
 	p.links = slices.Delete(p.links, i, i+1)
+	p.opts.Links.Add(-1)
 	if gone != nil && !slices.ContainsFunc(p.links, func(l *Link) bool { return l.variant == gone }) {
 		p.adapted = slices.DeleteFunc(p.adapted, func(v *variant) bool { return v == gone })
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/placeheap"
@@ -17,7 +16,6 @@ const (
 	linksOfProbe = 12                    // with fewer links than this for each probe, there are fewer probes: they need descriptors, too
 	fewestProbes = 8                     // concurrent probes that there may be in any case
 	crowdedShare = 4                     // with this share of the concurrent probes or more, a first probe has only quickProbe
-	othersShare  = 16                    // a topic leaves this share of the free links to others, so that one that takes all it can get harms none
 	quickProbe   = time.Second           // timeout of a first probe while many wait, so that machines that are gone do not delay the others
 	callsPerPeer = 8                     // concurrent attempts of all links to one node
 	retryEvery   = 40 * time.Millisecond // mean interval of repeated attempts of all links together
@@ -46,8 +44,7 @@ type Connector struct {
 	session func(context.Context, *link) (lived time.Duration, _ error) // link.session; tests replace it
 	wake    chan struct{}
 
-	maxProbes int          // concurrent probes
-	sessions  atomic.Int64 // links that are up, or that wait for the reply of their publisher
+	maxProbes int // concurrent probes
 
 	mu       sync.Mutex // also guards the links of each subscription
 	peers    map[string]*peer
@@ -88,8 +85,8 @@ func NewConnector(env *Env) *Connector {
 		env: env, probe: env.probe, session: func(ctx context.Context, l *link) (time.Duration, error) { return l.session(ctx) }, wake: make(chan struct{}, 1),
 		peers: map[string]*peer{}, unlisted: map[*link]struct{}{}, tokens: retryBurst, refilled: time.Now(), maxProbes: maxProbes,
 	}
-	if env.MaxLinks > 0 {
-		c.maxProbes = min(maxProbes, max(env.MaxLinks/linksOfProbe, fewestProbes))
+	if env.Links != nil && env.Links.Most > 0 {
+		c.maxProbes = min(maxProbes, max(env.Links.Most/linksOfProbe, fewestProbes))
 	}
 	moved := func(l *link, slot int) { l.sched.slot = slot }
 	c.ready.Moved, c.later.Moved = moved, moved
@@ -208,14 +205,13 @@ func (c *Connector) begin(l *link) {
 // admitted runs the session of l, unless no descriptor is left for it.
 func (c *Connector) admitted(ctx context.Context, l *link) (lived time.Duration, err error) {
 	s := l.sub
-	all, own := c.sessions.Add(1), int64(s.sessions.Add(1))
-	if most := int64(c.env.MaxLinks); most > 0 && (all > most || own > max((most-all)*othersShare, most/othersShare, 1)) {
+	if all, own := c.env.Links.Add(1), int(s.sessions.Add(1)); c.env.Links.Exceeds(all, own) {
 		err = errNoFile
 	} else {
 		lived, err = c.session(ctx, l)
 	}
 	s.sessions.Add(-1)
-	c.sessions.Add(-1)
+	c.env.Links.Add(-1)
 	return lived, err
 }
 

@@ -570,13 +570,14 @@ func TestSessionsAreLimited(t *testing.T) {
 		"a topic that others have left":   {most, 120, 100, errLink},
 		"a process with very few of them": {1, 0, 0, errLink},
 	} {
-		c := NewConnector(&Env{MaxLinks: tt.limit})
+		all := &endpoint.Links{Most: tt.limit}
+		c := NewConnector(&Env{Links: all})
 		c.session = func(context.Context, *link) (time.Duration, error) { return 0, errLink }
 		l := waiting(c, 0)
-		c.sessions.Store(int64(tt.all))
+		all.Add(tt.all)
 		l.sub.sessions.Store(int32(tt.own))
-		if _, err := c.admitted(t.Context(), l); !errors.Is(err, tt.want) || int(c.sessions.Load()) != tt.all || int(l.sub.sessions.Load()) != tt.own {
-			t.Errorf("%s: %v, and %d and %d sessions after it", name, err, c.sessions.Load(), l.sub.sessions.Load())
+		if _, err := c.admitted(t.Context(), l); !errors.Is(err, tt.want) || all.Add(0) != tt.all || int(l.sub.sessions.Load()) != tt.own {
+			t.Errorf("%s: %v, and %d and %d sessions after it", name, err, all.Add(0), l.sub.sessions.Load())
 		}
 	}
 }
@@ -596,7 +597,7 @@ func TestManyPublishers(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				g := newPeerNet(t, func(string) error { return nil })
-				g.c.env.MaxLinks = tt.limit
+				g.c.env.Links = &endpoint.Links{Most: tt.limit}
 				var mu sync.Mutex
 				refused := map[string]int{}
 				s := New(g.c, "/t", Options{Refused: func(uri string, err error) {

@@ -21,7 +21,7 @@ type Env struct {
 	Dialer   *endpoint.Dialer
 	Pending  *wire.Pending
 	Timing   Timing
-	MaxLinks int // that are up, or wait for the reply of their publisher, at the same time; zero means no limit
+	Links    *endpoint.Links // of the whole node
 
 	KeepAlive func() bool                                  // whether connections are probed now
 	NextLink  func() int                                   // the number of a new link

@@ -25,6 +25,12 @@ import (
 // answer and then nothing more.
 func deafSubscriber(g *harness.Graph, n *tcpros.Node, player, topic string) {
 	g.T.Helper()
+	connect(g, n, player, topic, "/deaf")
+}
+
+// connect is deafSubscriber for a subscriber of any name. It returns the answer.
+func connect(g *harness.Graph, n *tcpros.Node, player, topic, name string) tcpros.Header {
+	g.T.Helper()
 	var address string
 	g.Eventually(topic+" is offered", func() bool {
 		uri, err := n.Master().LookupNode(g.T.Context(), player)
@@ -55,7 +61,7 @@ func deafSubscriber(g *harness.Graph, n *tcpros.Node, player, topic string) {
 		g.T.Fatal(err)
 	}
 	header := tcpros.Header{
-		{Key: "callerid", Value: "/deaf"},
+		{Key: "callerid", Value: name},
 		{Key: "md5sum", Value: "*"},
 		{Key: "tcp_nodelay", Value: "1"},
 		{Key: "topic", Value: topic},
@@ -64,9 +70,11 @@ func deafSubscriber(g *harness.Graph, n *tcpros.Node, player, topic string) {
 	if _, err := c.Write(tcpros.AppendHeader(nil, header)); err != nil {
 		g.T.Fatal(err)
 	}
-	if _, err := tcpros.ReadHeader(c); err != nil {
+	answer, err := tcpros.ReadHeader(c)
+	if err != nil {
 		g.T.Fatal(err)
 	}
+	return answer
 }
 
 // TestPlayToDeafSubscriber (N17): a subscriber that never reads loses messages, which are counted for
@@ -266,6 +274,27 @@ func TestPlayUDPOnly(t *testing.T) {
 	play.Ended(3, "lost: all for subscribers that take UDPROS only (1: /listener of /chatter)")
 	if n := strings.Count(play.Out.String(), "a subscriber gets nothing: it takes UDPROS only"); n != 1 {
 		t.Errorf("warned %d times:\n%s", n, play.Out.String())
+	}
+}
+
+// TestPlayFewFiles: the limit of open files is the only limit of subscribers. Those that it leaves out are named.
+func TestPlayFewFiles(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	bags.Make(g, "walk.bag", bags.Walk()...)
+	play := g.Command("goplay", "walk.bag", "-k", "__name:=player")
+	p := g.Launch("goplay", g.Command("/usr/bin/prlimit", append([]string{"--nofile=64"}, play.Args...)...))
+	n := peers.Node(g, "looker")
+	for i := range 31 {
+		answer := connect(g, n, "/player", "/chatter", fmt.Sprint("/s", i))
+		if text := answer.Value("error"); strings.Contains(text, "no file descriptor is left") != (i == 30) {
+			t.Errorf("subscriber %d: %q", i, text)
+		}
+	}
+	p.Signal(syscall.SIGINT)
+	p.Ended(3, "lost: all for subscribers that no file descriptor was left for (1: /s30 of /chatter)")
+	if !strings.Contains(p.Out.String(), "allow more open files (ulimit -n") {
+		t.Errorf("no advice:\n%s", p.Out.String())
 	}
 }
 

@@ -139,6 +139,19 @@ func damageLosses(all []*control.DamageError) (parts []string) {
 	return parts
 }
 
+// appendUnserved adds the loss of subscribers that got nothing.
+func appendUnserved(parts []string, that string, subscribers []string) []string {
+	n := len(subscribers)
+	if n == 0 {
+		return parts
+	}
+	named := strings.Join(subscribers[:min(n, maxNamed)], ", ")
+	if n > maxNamed {
+		named += ", ..."
+	}
+	return append(parts, fmt.Sprintf("all for subscribers that %s (%d: %s)", that, n, termtext.Plain(named)))
+}
+
 // maxNamed is how many subscribers a line names.
 const maxNamed = 8
 
@@ -167,13 +180,8 @@ func Losses(s *control.Summary) string {
 	if s.Undelivered != nil {
 		parts = append(parts, s.Undelivered.Error())
 	}
-	if n := len(s.UDPOnly); n > 0 {
-		named := strings.Join(s.UDPOnly[:min(n, maxNamed)], ", ")
-		if n > maxNamed {
-			named += ", ..."
-		}
-		parts = append(parts, fmt.Sprintf("all for subscribers that take UDPROS only (%d: %s)", n, termtext.Plain(named)))
-	}
+	parts = appendUnserved(parts, "take UDPROS only", s.UDPOnly)
+	parts = appendUnserved(parts, "no file descriptor was left for", s.Refused)
 	if s.NoMaster {
 		parts = append(parts, "all, for the master never answered")
 	}

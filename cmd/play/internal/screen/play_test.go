@@ -109,6 +109,9 @@ lost: 3 by full queues of slow subscribers (see --queue); 7 of /x : a/B that can
 	if got := screen.Losses(&control.Summary{UDPOnly: []string{"/l of /a", "/l of /b"}}); got != "all for subscribers that take UDPROS only (2: /l of /a, /l of /b)" {
 		t.Errorf("UDPROS: %q", got)
 	}
+	if got := screen.Losses(&control.Summary{Refused: []string{"/l of /a"}}); got != "all for subscribers that no file descriptor was left for (1: /l of /a)" {
+		t.Errorf("refused: %q", got)
+	}
 	if got := screen.Losses(&control.Summary{NoMaster: true}); got != "all, for the master never answered" {
 		t.Errorf("without a master: %q", got)
 	}
