@@ -160,3 +160,17 @@ func TestViewDamaged(t *testing.T) {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
 }
+
+// TestViewStopped: when a topic has stopped is told exactly, whatever the size of the chunk.
+func TestViewStopped(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "stopped.bag")
+	if code, _, stderr := gobag("filter", demoBag, path, `topic != "/scan" or ns % 10000000000 < 6000000000`); code != 0 {
+		t.Fatal(stderr)
+	}
+	url, _ := viewed(t, path)
+	status, body := fetch(t, http.MethodGet, url+"api/v1/view/state")
+	if status != http.StatusOK || !strings.Contains(body, `"name":"/scan"`) || !strings.Contains(body, `"gaps":[[5.928,9.9922]]`) {
+		t.Errorf("status %d, %s", status, body)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/cloud/store"
 	"github.com/gorosbag/gorosbag/internal/view/timeline"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -150,6 +151,10 @@ func (s *Set) measure() {
 			t.Messages += uint64(c.Count)
 		}
 	}
+	if s.fewChunks() {
+		s.measureExactly()
+		return
+	}
 	s.findGaps()
 	again := false
 	for i := range s.Topics { // a mean period is too long where there are gaps
@@ -160,6 +165,102 @@ func (s *Set) measure() {
 	}
 	if again {
 		s.findGaps()
+	}
+	s.findEnds()
+}
+
+// fewChunks reports whether there are so few chunks that the index of each can be read.
+func (s *Set) fewChunks() bool {
+	n := 0
+	for _, f := range s.Files {
+		if n += f.Source.NumSpans(); n > MaxExact || store.Remote(f.Name) {
+			return false
+		}
+	}
+	return true
+}
+
+// measureExactly finds the gaps between the messages themselves, and when the first and the last one came.
+func (s *Set) measureExactly() {
+	times := make([][]rosbag.Time, len(s.Topics))
+	for p := range s.inOrder {
+		entries, err := s.Files[p.file].Source.Index(p.number, nil)
+		if err != nil && len(entries) == 0 {
+			for _, c := range p.Counts {
+				if c.Count > 0 {
+					times[s.rows[c.Conn]] = append(times[s.rows[c.Conn]], p.Start, p.End)
+				}
+			}
+		}
+		for _, e := range entries {
+			times[s.rows[e.Conn]] = append(times[s.rows[e.Conn]], e.Time)
+		}
+	}
+	for i, list := range times {
+		t := &s.Topics[i]
+		if len(list) == 0 {
+			continue
+		}
+		slices.SortFunc(list, rosbag.Time.Compare)
+		t.First, t.Last = list[0], list[len(list)-1]
+		if t.meanPeriod() > 0 { // otherwise too few messages, or latched ones
+			t.Period = medianPeriod(list)
+		}
+		silence := timeline.NewSilence(t.Period)
+		silence.From(s.Start)
+		for _, at := range list {
+			silence.See(at, at)
+		}
+		silence.See(s.End, s.End)
+		t.Gaps, t.More = silence.Gaps, silence.More
+	}
+}
+
+// medianPeriod returns the median of the times between messages.
+func medianPeriod(list []rosbag.Time) time.Duration {
+	periods := make([]time.Duration, 0, len(list))
+	for i := 1; i < len(list); i++ {
+		periods = append(periods, list[i].Sub(list[i-1]))
+	}
+	slices.Sort(periods)
+	return periods[len(periods)/2]
+}
+
+// maxEnds is how many chunks are looked at to find when topics have stopped.
+const maxEnds = 64
+
+// findEnds finds when exactly the topics have stopped that end with a gap.
+func (s *Set) findEnds() {
+	last := make(map[int]place) // by topic
+	for i := range s.Topics {
+		if g := s.Topics[i].Gaps; len(g) > 0 && g[len(g)-1].To == s.End {
+			last[i] = place{file: -1}
+		}
+	}
+	for p := range s.spans {
+		for _, c := range p.Counts {
+			row := s.rows[c.Conn]
+			if old, wanted := last[row]; wanted && c.Count > 0 && (old.file < 0 || old.End.Before(p.End)) {
+				last[row] = p
+			}
+		}
+	}
+	read := make(map[[2]int][]rosbag.Entry)
+	for row, p := range last {
+		key := [2]int{p.file, p.number}
+		if p.file < 0 || read[key] == nil && len(read) >= maxEnds {
+			continue
+		}
+		if read[key] == nil {
+			read[key], _ = s.Files[p.file].Source.Index(p.number, nil) // without an index the end of the chunk stays
+		}
+		t := &s.Topics[row]
+		for _, e := range read[key] {
+			if s.rows[e.Conn] == row {
+				t.Last = e.Time // the latest one comes last
+				t.Gaps[len(t.Gaps)-1].From = e.Time
+			}
+		}
 	}
 }
 

@@ -92,8 +92,8 @@ func TestTopics(t *testing.T) {
 	if !ok || tick.Messages != 200 || len(tick.Gaps) != 1 || len(tick.Connections) != 2 {
 		t.Fatalf("%+v", tick)
 	}
-	if g := tick.Gaps[0]; g.Len() < 800*time.Millisecond || g.Len() > 1100*time.Millisecond || tick.Period < 8*time.Millisecond || tick.Period > 11*time.Millisecond {
-		t.Errorf("a gap of %v, a period of %v", g.Len(), tick.Period)
+	if g := tick.Gaps[0]; g.From != at(990) || g.To != at(2000) || tick.Period != 10*time.Millisecond {
+		t.Errorf("a gap of %v from %v on, a period of %v", g.Len(), g.From, tick.Period)
 	}
 	if row, _ := s.Row("/map"); len(s.Topics[row].Gaps) != 0 || !s.Topics[row].Latched {
 		t.Errorf("%+v", s.Topics[row])
@@ -101,6 +101,24 @@ func TestTopics(t *testing.T) {
 	bytes, messages := s.Bytes(func(r int) bool { return r == row }, at(0), at(990))
 	if messages < 90 || messages > 110 || bytes < 3000 || bytes > 20000 {
 		t.Errorf("%d messages with %d bytes are in a second", messages, bytes)
+	}
+}
+
+// TestManyChunks: of more chunks than are read the gaps are about right, and the end of a topic exactly.
+func TestManyChunks(t *testing.T) {
+	t.Parallel()
+	list := ticks(0, 20_000)
+	for ms := 20_010; ms < 30_000; ms += 10 {
+		list = append(list, message{"/other", ms, "x"})
+	}
+	s := recorded.New([]*bags.Recording{write(t, list...)})
+	if n := s.Files[0].Source.NumSpans(); n <= recorded.MaxExact {
+		t.Fatalf("%d chunks only", n)
+	}
+	row, _ := s.Row("/tick")
+	g := s.Topics[row].Gaps
+	if len(g) != 2 || g[0].Len() < 800*time.Millisecond || g[0].Len() > 1100*time.Millisecond || g[1].From != at(19_990) || g[1].To != s.End {
+		t.Errorf("gaps %v", g)
 	}
 }
 
