@@ -119,6 +119,7 @@ func TestDefinitionsOfROS2(t *testing.T) {
 		{"info --definitions " + definitions + " " + unknown, "my_msgs/Thing", ""},
 		{"check " + unknown, "1 message of 1 connection", "warning: /never: it has no messages; the recording has no definition"},
 		{"check --definitions " + definitions + " " + unknown, "2 connections", ""},
+		{"check --definitions " + filepath.Join(definitions, "my_msgs", "msg") + " " + unknown, "2 connections", ""},
 		{"convert " + unknown + " OUT", "1 message", never},
 		{"convert --definitions " + definitions + " " + unknown + " OUT", "1 message", ""},
 		{"echo " + unknown, "range: 0.0\n", never},
@@ -140,6 +141,9 @@ func TestDefinitionsOfROS2(t *testing.T) {
 	}
 	if code, _, stderr := gobag("info", "--definitions", filepath.Join(definitions, "no"), unknown); code != 1 || !strings.Contains(stderr, "--definitions") {
 		t.Errorf("no such directory: code %d, %s", code, stderr)
+	}
+	if code, _, stderr := gobag("info", "--definitions", t.TempDir(), unknown); code != 1 || !strings.Contains(stderr, "has no .msg files") {
+		t.Errorf("a directory without messages: code %d, %s", code, stderr)
 	}
 }
 

@@ -62,19 +62,16 @@ func open(ctx context.Context, out io.Writer, log *zap.Logger, args []string, o 
 	return bags, nil
 }
 
-// known returns the definitions of --definitions, if it is needed or usable, and of ROS.
-func (c *selectionSettings) known(needed bool) (definitions.List, error) {
+// known returns the definitions of --definitions and of ROS.
+func (c *selectionSettings) known() (definitions.List, error) {
 	if c.definitions == "" {
 		return definitions.List{definitions.Noetic()}, nil
 	}
 	folder, err := definitions.OpenFolder(c.definitions, definitions.Noetic())
-	switch {
-	case err == nil:
-		return definitions.List{folder, definitions.Noetic()}, nil
-	case needed:
+	if err != nil {
 		return nil, fmt.Errorf("--definitions %s: %w", c.definitions, err)
 	}
-	return definitions.List{definitions.Noetic()}, nil // it may be one for recordings of ROS 2
+	return definitions.List{folder, definitions.Noetic()}, nil
 }
 
 // waitFor calls find and returns its results. It logs when find takes long, and returns without

@@ -75,7 +75,7 @@ func (s *settings) options(bags []*player.Bag, log *zap.Logger) (player.Options,
 		}
 	}
 	var err error
-	if o.Definitions, err = s.selection.known(o.ToWanted); err != nil {
+	if o.Definitions, err = s.selection.known(); err != nil {
 		return o, err
 	}
 	return o, s.selection.setWindow(&o)

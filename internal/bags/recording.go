@@ -9,6 +9,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bags/gpg"
 	"github.com/gorosbag/gorosbag/internal/ros2"
+	"github.com/gorosbag/gorosbag/internal/ros2/definitions"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -31,8 +32,8 @@ type Options struct {
 	// Nil asks the context of Open.
 	Interrupted func() error
 
-	// Definitions returns definitions of types of ROS 2 that a recording lacks; nil knows none.
-	Definitions func(type2 string) (schema string, ok bool)
+	// Definitions has types of ROS 2 that a recording lacks; nil has none.
+	Definitions definitions.User
 
 	// Through returns what a file of size bytes is read through, to count what is read or to
 	// interrupt reading; nil reads the file itself.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/ros/msgfiles"
 	"github.com/gorosbag/gorosbag/internal/ros2"
 	"github.com/gorosbag/gorosbag/internal/ros2/db3"
 	"github.com/gorosbag/gorosbag/internal/ros2/definitions"
@@ -126,15 +127,15 @@ func (o *Options) openMCAP(ctx context.Context, path string) (*bagfmt.Reader, io
 	return r, f, nil
 }
 
-// Definitions returns the definitions of the .msg files below a directory, for Options.Definitions; nil for no
-// directory. Errors name the option --definitions.
-func Definitions(dir string) (func(type2 string) (schema string, ok bool), error) {
-	if dir == "" {
+// Definitions returns the definitions of the .msg files in a folder, for Options.Definitions; nil for no folder. Errors
+// name the option --definitions.
+func Definitions(folder string) (definitions.User, error) {
+	if folder == "" {
 		return nil, nil
 	}
-	find, err := definitions.InDirectory(os.DirFS(dir))
+	files, err := msgfiles.Open(folder)
 	if err != nil {
-		return nil, fmt.Errorf("--definitions %s: %w", dir, wording.Explain(err))
+		return nil, fmt.Errorf("--definitions %s: %w", folder, err)
 	}
-	return find, nil
+	return definitions.OfFolder(files), nil
 }

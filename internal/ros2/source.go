@@ -38,8 +38,8 @@ type place struct{ file, span int }
 // OpenOptions say how a recording is opened. The zero value is fine.
 type OpenOptions struct {
 	MaxMessageBytes int // zero means what db3 allows
-	// Definitions returns definitions of types that the recording lacks; nil knows none.
-	Definitions func(type2 string) (schema string, ok bool)
+	// Definitions has types that the recording lacks; nil has none.
+	Definitions definitions.User
 	// MCAP opens an MCAP file, with bagfmt.ReaderOptions.KeepForeign. The caller of Open has the
 	// options for it.
 	MCAP func(path string) (*bagfmt.Reader, io.Closer, error)

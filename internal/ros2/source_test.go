@@ -231,7 +231,7 @@ func TestLeftOut(t *testing.T) {
 			t.Errorf("topic %s: %d messages lost because of %q; want one", topic.Topic, topic.In, topic.Reason)
 		}
 	}
-	s = openSource(t, path, ros2.OpenOptions{Definitions: func(name string) (string, bool) { return "string s", name == "a/msg/Unknown" }})
+	s = openSource(t, path, ros2.OpenOptions{Definitions: func(name string) (string, bool, error) { return "string s", name == "a/msg/Unknown", nil }})
 	if n := len(s.Info().Damage); n != 4 {
 		t.Errorf("with a definition: %v", s.Info().Damage)
 	}

@@ -62,7 +62,7 @@ func TestDefinitionsOfTypes(t *testing.T) {
 			}
 			o := ros2.OpenOptions{}
 			if tt.user != "" {
-				o.Definitions = func(string) (string, bool) { return tt.user, true }
+				o.Definitions = func(string) (string, bool, error) { return tt.user, true, nil }
 			}
 			s := openSource(t, database(t, []rosbag2.Topic{topic}, rows...), o)
 			said := func(what string, all []error, want string) {

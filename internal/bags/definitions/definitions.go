@@ -5,7 +5,6 @@
 package definitions
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -130,6 +129,3 @@ func Wanted(s Set, typ string) (d mismatch.Definition, ok bool, err error) {
 
 // separator is the line between the parts of a definition.
 var separator = strings.Repeat("=", 80)
-
-// errNoMessages says that a folder is not what it should be.
-var errNoMessages = errors.New("has no .msg files: name a folder of packages, such as the src or the share folder of a workspace")

@@ -83,6 +83,7 @@ func TestFolderErrors(t *testing.T) {
 	}{
 		{"missing", tree("p/msg/T.msg", "q/X x\n"), "p/msg/T.msg: it needs q/X, and there is no q/msg/X.msg"},
 		{"bent", tree("p/msg/T.msg", "int8\n"), `p/msg/T.msg: definition of "p/T": line 1: want TYPE NAME, got "int8"`},
+		{"twice in a part", tree("p/msg/T.msg", "U u\n", "a/p/msg/U.msg", "int8 a\n", "b/p/msg/U.msg", "int16 a\n"), "p/msg/T.msg: a/p/msg/U.msg and b/p/msg/U.msg are two definitions of p/U"},
 		{"twice", tree("a/p/msg/T.msg", "int8 a\n", "b/p/msg/T.msg", "int16 a\n"), "a/p/msg/T.msg and b/p/msg/T.msg are two definitions of p/T"},
 		{"itself", tree("p/msg/T.msg", "T t\n"), `p/msg/T.msg: definition of "p/T": line 1: "p/T" contains itself`},
 	} {

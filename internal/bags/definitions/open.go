@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/bags"
@@ -40,19 +38,6 @@ func Open(ctx context.Context, places []string, o bags.Options, live func(topic 
 		f.rest = append(f.rest, Noetic())
 	}
 	return all, nil
-}
-
-// OpenFolder is OfFolder for a folder on the disk.
-func OpenFolder(name string, rest ...Set) (Set, error) {
-	path, err := filepath.Abs(name)
-	if err != nil {
-		return nil, wording.Explain(err)
-	}
-	s, err := OfFolder(os.DirFS(path), filepath.ToSlash(path), rest...)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		err = wording.Explain(err)
-	}
-	return s, err
 }
 
 func open(ctx context.Context, place string, o bags.Options, live func(topic string) (Set, error)) (Set, error) {

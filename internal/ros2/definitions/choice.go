@@ -19,8 +19,8 @@ import (
 type Chooser struct {
 	mapper *mapping.Mapper // of the distribution that recorded
 	distro mapping.Distro
-	user   func(type2 string) (schema string, ok bool) // definitions of the user; may be nil
-	others map[mapping.Distro]*mapping.Mapper          // of other distributions
+	user   User                               // may be nil
+	others map[mapping.Distro]*mapping.Mapper // of other distributions
 	chosen map[Key]*choice
 }
 
@@ -38,9 +38,8 @@ type choice struct {
 	err      error
 }
 
-// New returns a Chooser for a recording of a distribution. user returns definitions of the user, see InDirectory; it may
-// be nil.
-func New(d mapping.Distro, user func(type2 string) (schema string, ok bool)) (*Chooser, error) {
+// New returns a Chooser for a recording of a distribution. user may be nil.
+func New(d mapping.Distro, user User) (*Chooser, error) {
 	m, err := mapping.New(d, mapping.Options{})
 	return &Chooser{mapper: m, distro: d, user: user, others: map[mapping.Distro]*mapping.Mapper{}, chosen: map[Key]*choice{}}, err
 }
@@ -132,8 +131,14 @@ func (c *Chooser) own(key Key) (*mapping.To1, error) {
 // several distributions the first fits whose definition fits the first message. err is about the definition of the user.
 func (c *Chooser) instead(name string, first func() []byte) (to *mapping.To1, from string, err error) {
 	if c.user != nil {
-		if text, ok := c.user(name); ok {
-			to, err := c.mapper.To1(name, text)
+		text, ok, err := c.user(name)
+		if ok && err == nil {
+			to, err = c.mapper.To1(name, text)
+		}
+		if ok {
+			if err != nil {
+				err = fmt.Errorf("--definitions: %w", err)
+			}
 			return to, "--definitions", err
 		}
 	}

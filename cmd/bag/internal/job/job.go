@@ -20,6 +20,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/files"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/ros2/definitions"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -91,7 +92,7 @@ type Job struct {
 	// topics is not reported. Nil wants all.
 	Wanted func(*rosbag.Connection) bool
 	// Definitions returns definitions of types that recordings of ROS 2 lack; nil knows none.
-	Definitions func(type2 string) (schema string, ok bool)
+	Definitions definitions.User
 	// Foreign wants channels of MCAP files that are of other programs, as in bags.Options.
 	Foreign bool
 	// Lossy says that something was lost, which is reported: Done returns ErrLossy. It is never reset.
