@@ -121,7 +121,7 @@ func TestHints(t *testing.T) {
 		p.shows("#picture-panel .hints", word)
 	}
 	p.choose("/camera/good")
-	p.until("the good camera is shown", `document.querySelector("#picture-panel .shown canvas").getAttribute("aria-label").startsWith("Picture of /camera/good")`)
+	p.until("the good camera is shown", `document.querySelector("#picture-panel .shown canvas").getAttribute("aria-label")?.startsWith("Picture of /camera/good") === true`)
 	p.until("it has facts and no hints", `document.querySelectorAll("#picture-panel .hints .odd").length === 0 && document.querySelectorAll("#picture-panel .hints li").length > 0`)
 	p.until("the strip has pictures", `[...document.querySelectorAll("#picture-panel .thumbs canvas")].every((c) => c.width === 64)`)
 }
