@@ -104,8 +104,9 @@ func (b *backlog) append(l *lane, to *fifo, f *Frame) {
 // trim skips frames until the limit is kept. Latched frames remain, unless nothing else is left,
 // which a limit that has fallen can cause.
 func (b *backlog) trim() {
-	for limit := b.limit.Load(); b.used.Load() > limit; {
-		l := b.shelves.victim(limit, b.latched)
+	limit := b.limit.Load()
+	for used := b.used.Load(); used > limit; used = b.used.Load() {
+		l := b.shelves.victim(limit, used, b.latched)
 		q := &l.live
 		if q.len() == 0 {
 			q = &l.latched

@@ -195,6 +195,22 @@ func TestSharesShrink(t *testing.T) {
 	}
 }
 
+// TestLimitThatFalls: a viewer that holds one message is left with less memory than the message takes, because another
+// viewer has come. The message is skipped.
+func TestLimitThatFalls(t *testing.T) {
+	t.Parallel()
+	s := live.NewStore(live.Limits{All: 10000}, nil)
+	f := open(s, "/cloud")
+	v := attach(t, s, f)
+	f.Put(at(1), text("large", 9000), 0)
+	attach(t, s)
+	if got := v.Stats(); got.Skipped != 1 || got.QueuedBytes != 0 || got.LimitBytes != 5000 {
+		t.Errorf("%+v", got)
+	}
+	f.Put(at(2), text("fits", 1000), 0)
+	expect(t, v, "1:fits....")
+}
+
 // TestClock: the time is sent before later messages, at the rate of a screen, and goes back only by a
 // jump.
 func TestClock(t *testing.T) {
@@ -236,19 +252,25 @@ func TestClock(t *testing.T) {
 	})
 }
 
-// FuzzBacklog puts, takes, subscribes and jumps at random. The bounds hold, each message is received at
+// FuzzBacklog puts, takes, subscribes and jumps at random, and another viewer comes and goes. The bounds hold, each message is received at
 // most once and in the order of its topic, and messages that are not received are counted.
 func FuzzBacklog(f *testing.F) {
 	f.Add([]byte("abcdefgh"), uint16(3000))
 	f.Add([]byte(strings.Repeat("\x00\x10\x20\x31\x42\x53\x64\x75\x86\x97\xa8\xb9\xca\xdb\xec\xfd", 20)), uint16(1500))
 	f.Fuzz(func(t *testing.T, ops []byte, limit uint16) {
-		s := live.NewStore(live.Limits{Viewer: 200 + int64(limit)}, nil)
+		s := live.NewStore(live.Limits{All: 200 + int64(limit)}, nil)
 		feeds := []*live.Feed{open(s, "/a"), open(s, "/b"), open(s, "/c")}
 		v, err := s.Attach(false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer v.Close()
+		var other *live.Viewer // halves the memory of v
+		defer func() {
+			if other != nil {
+				other.Close()
+			}
+		}()
 		wanted := map[live.ChannelID]bool{}
 		last := map[live.ChannelID]rosbag.Time{}
 		put := uint64(0) // while the viewer was subscribed
@@ -272,6 +294,13 @@ func FuzzBacklog(f *testing.F) {
 						t.Fatalf("channel %d: %s after %s", frame.Channel, frame.Time, last[frame.Channel])
 					}
 					last[frame.Channel] = frame.Time
+				}
+			case 7:
+				if other != nil {
+					other.Close()
+					other = nil
+				} else if other, err = s.Attach(false); err != nil {
+					t.Fatal(err)
 				}
 			default:
 				feed.Put(at(uint32(i+1)), make([]byte, int(op)*10), 0)

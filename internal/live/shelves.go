@@ -112,7 +112,8 @@ func (s *shelves) servedLast(least, end int) (last *lane) {
 // smallPart: a lane with less than this part of an equal share is small.
 const smallPart = 4
 
-// victim returns the lane whose oldest live frame is skipped, of a backlog with a limit, in bytes, and latched frames.
+// victim returns the lane whose oldest live frame is skipped, of a backlog that holds more bytes than its limit: used
+// bytes, latched ones included. A single frame may be larger than a limit that has fallen since.
 // Only lanes with more bytes than an equal share qualify, by the classes of sizes:
 //   - first the lane with the most bytes, among lanes with several frames;
 //   - then, among lanes with one frame, the lane that was served last.
@@ -120,7 +121,7 @@ const smallPart = 4
 // If only the lane whose turn is next qualifies, another lane that is not small loses its frame
 // instead: otherwise a lane with one huge message would never be served. Without live frames, the lane
 // with the most latched bytes loses one of those.
-func (s *shelves) victim(limit, latched int64) *lane {
+func (s *shelves) victim(limit, used, latched int64) *lane {
 	if s.live == 0 {
 		return first(&s.latched)
 	}
@@ -130,7 +131,7 @@ func (s *shelves) victim(limit, latched int64) *lane {
 		return several
 	}
 	large, small := classOf(share+1), classOf(share/smallPart+1)
-	single := s.servedLast(large, classOf(limit)+1)
+	single := s.servedLast(large, classOf(used)+1)
 	if single != first(&s.turns) {
 		return single
 	}
