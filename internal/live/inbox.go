@@ -92,17 +92,20 @@ const (
 // delivers them in unlock. After mostRounds the viewers are woken, and deliver the rest when they
 // take their frames.
 func (s *Store) tryDeliver() {
-	for round := 1; round <= mostRounds; round++ {
+	for range mostRounds {
 		if s.inbox.count.Load() == 0 || !s.mu.TryLock() {
 			return
 		}
 		s.deliver()
-		if round == mostRounds && s.inbox.count.Load() > 0 {
-			for _, v := range s.viewers {
-				v.wake()
-			}
-		}
 		s.mu.Unlock()
+	}
+	if s.inbox.count.Load() == 0 { // after the lock was released: what was put before that is left to this goroutine
+		return
+	}
+	s.present.Lock()
+	defer s.present.Unlock()
+	for _, v := range s.viewers {
+		v.wake()
 	}
 }
 
