@@ -65,8 +65,12 @@ func (a *Accounts) lose(t *Topic, n Tally, cause control.DropCause) {
 // Deleted counts as lost the messages of a deleted file, by topic. The topics of a snapshot may have ended before its
 // file is closed.
 func (a *Accounts) Deleted(content map[string]Tally) {
+	byName := make(map[string]*Topic, len(a.Topics)) // once: a search for each of thousands of topics holds the lock for long
+	for _, t := range a.Topics {
+		byName[t.Name] = t
+	}
 	for name, n := range content {
-		if t := cmp.Or(named(a.Topics, name), a.ended); t != nil {
+		if t := cmp.Or(byName[name], a.ended); t != nil {
 			t.Written.sub(n)
 			a.lose(t, n, control.DropDeleted)
 		}

@@ -1,12 +1,15 @@
 package account
 
 import (
+	"fmt"
+	"math"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -96,6 +99,34 @@ func TestFateOfAChunk(t *testing.T) {
 		if released := accounts.Topics[0]; name != "never written" && (released.Tally != before.Tally || released.Written != before.Written) {
 			t.Errorf("%s: messages of a connection that was released count as %+v", name, released.Tally)
 		}
+	}
+}
+
+// TestDeletedCostsNoMore: the work for a topic of a deleted file does not grow with the number of topics. With a search
+// among all topics it would cost 50 times as much.
+func TestDeletedCostsNoMore(t *testing.T) {
+	cost := func(topics int) time.Duration { // of one topic
+		accounts := New(nil)
+		content := map[string]Tally{}
+		for i := range topics {
+			name := fmt.Sprintf("/topic%06d", i)
+			accounts.AddTopic(name, name, time.Time{})
+			content[name] = Tally{}
+		}
+		least := time.Duration(math.MaxInt64)
+		for range 3 {
+			began := testkit.CPUTime(t)
+			for range 50_000 / topics {
+				accounts.Deleted(content)
+			}
+			least = min(least, testkit.CPUTime(t)-began)
+		}
+		return least
+	}
+	few, many := cost(100), cost(5000)
+	t.Logf("100 topics: %v, 5000 topics: %v", few, many)
+	if many > 10*few {
+		t.Errorf("as many topics cost %v when they are in one file of 5000, and %v in files of 100", many, few)
 	}
 }
 
