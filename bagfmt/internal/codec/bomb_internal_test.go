@@ -39,3 +39,21 @@ func TestBombMemory(t *testing.T) { // not parallel: it measures the heap
 		}
 	}
 }
+
+// TestLargeWindows: a chunk is unpacked also if its zstd data refers back farther than what is counted, as that of the
+// levels above 19 does.
+func TestLargeWindows(t *testing.T) {
+	t.Parallel()
+	plain := make([]byte, 2*maxCountedWindow+1)
+	for _, single := range []bool{false, true} {
+		enc, err := zstd.NewWriter(nil, zstd.WithWindowSize(4*maxCountedWindow), zstd.WithSingleSegment(single), zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d Decompressor
+		out, err := d.Unpack(rosbag.CompressionZstd, enc.EncodeAll(plain, nil), int64(len(plain)), nil)
+		if err != nil || len(out) != len(plain) {
+			t.Errorf("single segment %v: %d bytes, %v", single, len(out), err)
+		}
+	}
+}

@@ -104,7 +104,7 @@ func (d *Decompressor) count(c rosbag.Compression, stored []byte, size int64) (i
 	switch {
 	case errors.As(err, &stop):
 		return 0, err
-	case errors.Is(err, zstd.ErrWindowSizeExceeded):
+	case errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded): // the latter of a frame that is one segment
 		return 0, nil
 	case err != nil && c == rosbag.CompressionZstd:
 		return 0, fmt.Errorf("zstd data: %w", err)
