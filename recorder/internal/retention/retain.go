@@ -214,7 +214,8 @@ func (r *Retainer) takeOldest(now time.Time, crowded bool) *Retained {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i := slices.IndexFunc(r.files, func(f *Retained) bool { return !f.last && r.deletable(f) })
-	if i < 0 && crowded { // the present recording is worth more than an old file that waits for its upload
+	over := slices.ContainsFunc(r.files, func(f *Retained) bool { return f.last })
+	if i < 0 && crowded && !over { // the present recording is worth more than an old file that waits for its upload
 		i = slices.IndexFunc(r.files, func(f *Retained) bool { return !f.last && f.closedUnpinned() })
 	}
 	if i < 0 {

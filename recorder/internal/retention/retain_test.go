@@ -191,20 +191,22 @@ func TestLastFile(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limits Limits
 		free   int64
+		need   bool   // all wait for their upload
 		want   []bool // deleted, the oldest first
 	}{
-		"files":                   {Limits{Files: 2}, 0, []bool{true, false, false}},
-		"one file":                {Limits{Files: 1}, 0, []bool{true, true, false}},
-		"bytes":                   {Limits{Bytes: 10_000}, 0, []bool{true, false, false}},
-		"fewer bytes than it has": {Limits{Bytes: 1}, 0, []bool{true, true, false}},
-		"age":                     {Limits{Age: 90 * time.Minute}, 0, []bool{true, false, false}},
-		"a crowded disk":          {Limits{KeepFree: 1}, 0, []bool{true, true, false}},
-		"room enough":             {Limits{KeepFree: 1}, 1, []bool{false, false, false}},
+		"files":                       {Limits{Files: 2}, 0, false, []bool{true, false, false}},
+		"one file":                    {Limits{Files: 1}, 0, false, []bool{true, true, false}},
+		"bytes":                       {Limits{Bytes: 10_000}, 0, false, []bool{true, false, false}},
+		"fewer bytes than it has":     {Limits{Bytes: 1}, 0, false, []bool{true, true, false}},
+		"age":                         {Limits{Age: 90 * time.Minute}, 0, false, []bool{true, false, false}},
+		"a crowded disk":              {Limits{KeepFree: 1}, 0, false, []bool{true, true, false}},
+		"a crowded disk, and uploads": {Limits{KeepFree: 1}, 0, true, []bool{false, false, false}},
+		"room enough":                 {Limits{KeepFree: 1}, 1, false, []bool{false, false, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			free := int64(1)
-			r := New(tt.limits, zap.NewNop(), func() (int64, error) { return free, nil }, keepNone)
+			r := New(tt.limits, zap.NewNop(), func() (int64, error) { return free, nil }, func(string) bool { return tt.need })
 			now := time.Now()
 			var all []*Retained
 			for i, b := range closedBags(t, len(tt.want)) {
