@@ -30,7 +30,6 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 	}
 	in.rotateIfDue(received)
 	in.filling.Saw(received)
-	first = in.rotation.First.Stamp(first, received, step == 0)
 	if c.Topic.Sampler.KeepsAll() && step > 0 {
 		in.add(c, run, count, first, received)
 		return
@@ -68,6 +67,7 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, first rosbag
 			c.Topic.Drop(control.DropBufferFull, uint64(count))
 			return
 		}
+		first = in.rotation.First.Stamp(first, received, in.cfg.Sim != nil) // here: a link may have waited for room
 		wanted := int(c.Topic.Wanted(uint64(count)))
 		n, size := in.filling.Fit(run, wanted, wanted == count)
 		in.filling.Append(c.Conn, first, run[:size], n, received)
