@@ -6,6 +6,7 @@
 package unlike
 
 import (
+	"hash/maphash"
 	"strings"
 	"sync"
 
@@ -19,19 +20,23 @@ import (
 
 // Bounds of what a Watch remembers: publishers may make up any number of names and definitions.
 const (
-	maxTopics = 1 << 16
-	maxTold   = 1 << 12
+	maxBytes = 16 << 20 // of names and texts; topics beyond are not compared
+	maxTold  = 1 << 12
+	maxName  = 256 // bytes of a name that a publisher has given, in a line
 )
 
 // Watch compares the publishers of each topic. The zero value is ready.
 type Watch struct {
 	mu    sync.Mutex
 	first map[string]mismatch.Definition // of the first publisher of each topic
-	told  map[told]bool
+	texts map[string]string              // of these definitions, each once: many topics have the same
+	bytes int                            // of names and texts
+	told  map[uint64]bool                // hashes of lines that were logged
+	seed  maphash.Seed                   // of these hashes
 }
 
-// told is a line that has been logged.
-type told struct{ topic, publisher, sum string }
+// line is what may be logged once.
+type line struct{ topic, publisher, sum string }
 
 // Opened is called for each link to a publisher that opens. Each publisher of a topic has at most one line in the log for
 // each version.
@@ -40,7 +45,8 @@ func (w *Watch) Opened(topic string, h rosbag.Header, log *zap.Logger) {
 	if d.MD5Sum == "*" || d.Type == "*" {
 		return
 	}
-	first, another := w.note(topic, d)
+	l := line{topic, h.CallerID(), d.MD5Sum}
+	first, another := w.note(topic, d, l)
 	if !another {
 		return
 	}
@@ -60,39 +66,61 @@ func (w *Watch) Opened(topic string, h rosbag.Header, log *zap.Logger) {
 			return
 		}
 	}
-	publisher := wording.EscapeLine(h.CallerID())
-	if w.tell(told{topic, publisher, d.MD5Sum}) {
-		log.Warn(what, loglimit.Each(), zap.String("topic", topic), zap.String("publisher", publisher), zap.String("type", wording.EscapeLine(d.Type)), zap.String("reason", why))
+	if w.tell(l) {
+		log.Warn(what, loglimit.Each(), zap.String("topic", topic), zap.String("publisher", clip(l.publisher)), zap.String("type", clip(d.Type)), zap.String("reason", why))
 	}
 }
 
-// note returns the definition of the first publisher of a topic. another is false for one that is like it.
-func (w *Watch) note(topic string, d mismatch.Definition) (first mismatch.Definition, another bool) {
+func clip(name string) string { return wording.EscapeLine(name[:min(len(name), maxName)]) }
+
+// note returns the definition of the first publisher of a topic. another is false for one that is like it, or of which there is
+// a line already.
+func (w *Watch) note(topic string, d mismatch.Definition, l line) (first mismatch.Definition, another bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	first, known := w.first[topic]
 	if known {
-		return first, first != d
+		return first, first != d && !w.told[w.hash(l)]
+	}
+	text, shared := w.texts[d.Text]
+	size := len(topic) + len(d.Type) + len(d.MD5Sum)
+	if !shared {
+		size += len(d.Text)
+	}
+	if w.bytes+size > maxBytes {
+		return d, true
 	}
 	if w.first == nil {
-		w.first = make(map[string]mismatch.Definition)
+		w.first, w.texts = make(map[string]mismatch.Definition), make(map[string]string)
 	}
-	if len(w.first) < maxTopics {
-		w.first[topic] = d
+	if !shared {
+		text = strings.Clone(d.Text) // the rest of the header need not stay
+		w.texts[text] = text
 	}
+	w.first[topic] = mismatch.Definition{Type: strings.Clone(d.Type), MD5Sum: strings.Clone(d.MD5Sum), Text: text}
+	w.bytes += size
 	return d, true
 }
 
+// hash returns a number that stands for a line. The caller has the lock.
+func (w *Watch) hash(l line) uint64 {
+	if w.seed == (maphash.Seed{}) {
+		w.seed = maphash.MakeSeed()
+	}
+	return maphash.Comparable(w.seed, l)
+}
+
 // tell reports whether a line has not been logged yet.
-func (w *Watch) tell(t told) bool {
+func (w *Watch) tell(l line) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.told[t] || len(w.told) >= maxTold {
+	h := w.hash(l)
+	if w.told[h] || len(w.told) >= maxTold {
 		return false
 	}
 	if w.told == nil {
-		w.told = make(map[told]bool)
+		w.told = make(map[uint64]bool)
 	}
-	w.told[t] = true
+	w.told[h] = true
 	return true
 }

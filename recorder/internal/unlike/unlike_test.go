@@ -1,6 +1,8 @@
 package unlike_test
 
 import (
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -67,4 +69,37 @@ func TestOpened(t *testing.T) {
 	if all := logs.All(); len(all) != 1 || !strings.Contains(all[0].Message, "is not usable") {
 		t.Errorf("of the first publisher: %v", all)
 	}
+}
+
+// TestMemory: definitions stay, as they are compared with those of later publishers, but each once, and not more than there is
+// memory for. No line is longer than people can read, whatever a publisher calls itself.
+func TestMemory(t *testing.T) {
+	core, logs := observer.New(zapcore.InfoLevel)
+	var w unlike.Watch
+	for name, own := range map[string]bool{"alike": false, "each another": true} {
+		before := heap()
+		for i := range 200 {
+			text := "int8 x\n# " + strings.Repeat("comment ", 20_000)
+			if own {
+				text += strconv.Itoa(i)
+			}
+			w.Opened("/"+name+strconv.Itoa(i), header(t, "/a", "my/State", text, ""), zap.New(core))
+		}
+		if used := heap() - before; used > 24<<20 {
+			t.Errorf("%s: %d bytes", name, used)
+		}
+	}
+	long := strings.Repeat("n", 100_000)
+	w.Opened("/t", header(t, "/"+long, "my/State", "int8 x\n", strings.Repeat("1", 32)), zap.New(core))
+	if all := logs.All(); len(all) != 1 || len(all[0].ContextMap()["publisher"].(string)) > 300 {
+		t.Errorf("%d lines", len(all))
+	}
+}
+
+// heap returns the bytes that are in use.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
