@@ -145,14 +145,15 @@ func (c *Control) Split(ctx context.Context) (closed string, err error) {
 	if err != nil {
 		return "", err
 	}
-	turn := r.splits.Reserve()
-	if wait := turn.Delay(); wait > 0 {
-		turn.Cancel()
+	now := time.Now()
+	turn := r.splits.ReserveN(now, 1)
+	if wait := turn.DelayFrom(now); wait > 0 {
+		turn.CancelAt(now)
 		return "", fmt.Errorf("%w: the next split is possible in %v", control.ErrSplitsTooOften, wait.Round(time.Second))
 	}
-	split, err := r.in.Commands().RequestSplit(time.Now())
+	split, err := r.in.Commands().RequestSplit(now)
 	if err != nil {
-		turn.Cancel()
+		turn.CancelAt(now) // not Cancel: the turn has come already
 		return "", err
 	}
 	return split.ClosedFile(ctx)

@@ -418,7 +418,15 @@ func TestOthersWaitForRoomAcrossAPause(t *testing.T) {
 // themselves are not affected.
 func TestSplitsAreLimited(t *testing.T) {
 	t.Parallel()
-	p, c := controlled(t, Options{Split: true})
+	p, c := controlled(t, Options{Split: true, Begin: control.StateStopped})
+	for range 2 * splitBurst {
+		if _, err := c.Split(t.Context()); !errors.Is(err, control.ErrStopped) {
+			t.Fatalf("while nothing is recorded: %v", err)
+		}
+	}
+	if _, err := c.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	l := open(t, p, "/t", "/p")
 	for n := range splitBurst + 5 {
 		l.Frames(testlink.Frame(1, uint32(n), 10), 1, time.Now())
