@@ -346,6 +346,36 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestNoBytes checks that arrays of messages that have no bytes, in arrays of such, are no work: the steps of each element of
+// the innermost would be done 2^72 times.
+func TestNoBytes(t *testing.T) {
+	t.Parallel()
+	nested := func(leaf string) string {
+		return "E[16777216] a\n" + sub("p/E", "F[16777216] b") + sub("p/F", "G[16777216] c") + sub("p/G", leaf)
+	}
+	for _, test := range []struct{ name, old, new, option string }{
+		{"numbers", "int8[0] x", "int16[0] x", ""},
+		{"another order", "int8[0] x\nint8[0] y", "int8[0] y\nint16[0] x", ""},
+		{"messages", "H[0] x\n" + sub("p/H", "int8 v"), "H[0] x\n" + sub("p/H", "int16 v"), ""},
+		{"a value without elements", "", "string[0] x", "--set p/G.x=[]"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var allowed []string
+			if test.option != "" {
+				allowed = append(allowed, test.option)
+			}
+			p, err := migration.Compare(parse(t, "p/T", nested(test.old)), parse(t, "p/T", nested(test.new)), options(t, allowed...))
+			if err != nil || !p.SameBytes() {
+				t.Fatalf("%v: it has steps", err)
+			}
+			if out, err := p.Converter().Append(nil, nil, rosbag.Time{}); err != nil || len(out) > 0 {
+				t.Errorf("%x, %v", out, err)
+			}
+		})
+	}
+}
+
 // TestAllocations checks that a conversion needs no memory but that of its result.
 func TestAllocations(t *testing.T) {
 	golden := goldenRows(t)

@@ -84,6 +84,9 @@ func (c *comparison) compile(m *matched) *steps {
 	for ; s.all == nil && next < len(m.from); next++ {
 		s.skip(c.from.value(m.from[next].value))
 	}
+	if len(s.list) == 0 && c.from.message(m.pair.from).size == 0 {
+		s.all = nil // nothing is there that could be in another order
+	}
 	return s
 }
 
@@ -133,6 +136,9 @@ func (s *steps) zero(n int64) {
 }
 
 func (s *steps) write(b []byte) {
+	if len(b) == 0 {
+		return
+	}
 	if last := s.joins(opWrite); last != nil {
 		last.bytes = append(last.bytes, b...)
 		return
@@ -160,7 +166,7 @@ func (c *comparison) value(s *steps, m *matched, i int) {
 			s.list = append(s.list, step{op: opExpect, n: to.length, name: name, typed: typed})
 			st.counts, st.n = false, to.length
 		}
-		s.list = append(s.list, st)
+		s.repeat(st)
 		return
 	}
 	switch { // the bytes of elements stay
@@ -191,7 +197,15 @@ func (c *comparison) messagesOf(s, inner *steps, from, to value, name string) {
 		s.list = append(s.list, step{op: opExpect, n: to.length, name: name, typed: to.typed()})
 		st.counts = false
 	}
-	s.list = append(s.list, st)
+	s.repeat(st)
+}
+
+// repeat adds the step of an array, unless it has no elements and no count. So each step reads or writes a byte: arrays of
+// messages without bytes, in arrays of such, would else have work without end.
+func (s *steps) repeat(st step) {
+	if st.n != 0 || st.counts || st.writes {
+		s.list = append(s.list, st)
+	}
 }
 
 // inline adds the steps of a message to those of its parent.
