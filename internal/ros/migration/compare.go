@@ -220,8 +220,12 @@ func (c *comparison) messages(p pair) *matched {
 	if !m.ordered {
 		c.add(Change{Type: p.to.Name(), Kind: FieldsReordered})
 	}
+	alike := make(map[string][]string) // added fields by their type
+	for _, t := range added {
+		alike[t.value.typed()] = append(alike[t.value.typed()], t.name)
+	}
 	for _, f := range removed {
-		c.removed(p, f, added)
+		c.removed(p, f, alike[f.value.typed()])
 	}
 	for _, t := range added {
 		c.add(Change{Type: p.to.Name(), Kind: FieldAdded, Name: t.name, To: t.value.typed()})
@@ -229,18 +233,12 @@ func (c *comparison) messages(p pair) *matched {
 	return m
 }
 
-// removed notes a field that only old messages have.
-func (c *comparison) removed(p pair, f member, added []member) {
+// removed notes a field that only old messages have. alike are the new fields of its type.
+func (c *comparison) removed(p pair, f member, alike []string) {
 	ch := Change{Type: p.to.Name(), Kind: FieldRemoved, Name: f.name, From: f.value.typed(), Loss: Lost}
 	if !c.o.allows(&c.o.drop, OptionDrop, p.from.Name(), p.to.Name(), f.name) {
 		ch.Refused = "it would get lost"
 		ch.Advice = fmt.Sprintf("%s %s.%s", OptionDrop, p.to.Name(), f.name)
-		var alike []string
-		for _, t := range added {
-			if t.value.typed() == f.value.typed() {
-				alike = append(alike, t.name)
-			}
-		}
 		if len(alike) == 1 {
 			ch.Advice = fmt.Sprintf("%s %s.%s=%s if that is its new name; else %s", OptionField, p.to.Name(), f.name, alike[0], ch.Advice)
 		}

@@ -9,5 +9,6 @@
 // that T[2] and T[] have the same. Everything here compares the parsed definitions.
 //
 // The package does no I/O, logs nothing and starts no goroutine. Definitions and payloads may come from anywhere: a
-// payload is never read beyond its end, and its conversion never has more than 4 MiB and 256 times its bytes.
+// payload is never read beyond its end, and its conversion never has more than 4 MiB and 256 times its bytes, or
+// 1 GB.
 package migration

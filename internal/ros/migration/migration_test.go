@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -343,6 +344,25 @@ func TestHostile(t *testing.T) {
 	from, to := parse(t, "p/T", "int8 z\n"), parse(t, "p/T", "int8 z\n"+types(24, "string s"))
 	if _, err := migration.Compare(from, to, options(t, "--set p/A"+string(rune('A'+23))+".s=x")); err == nil {
 		t.Error("2^24 values are inserted")
+	}
+}
+
+// TestManyFields checks that a comparison of many fields that are gone with many that are new takes time for each of them, and
+// not for each pair.
+func TestManyFields(t *testing.T) {
+	var before, after strings.Builder
+	const n = 15_000
+	for i := range n {
+		fmt.Fprintf(&before, "int8[4] a%d\n", i)
+		fmt.Fprintf(&after, "int8[4] b%d\n", i)
+	}
+	from, to := parse(t, "p/T", before.String()), parse(t, "p/T", after.String())
+	if n := testing.AllocsPerRun(1, func() {
+		if p, err := migration.Compare(from, to, nil); err != nil || len(p.Refused()) != n {
+			t.Errorf("%v", err)
+		}
+	}); n > 100*2*15_000 {
+		t.Errorf("%v allocations", n)
 	}
 }
 

@@ -42,7 +42,16 @@ func (e *ValueError) under(name string) {
 const (
 	freeBytes    = 4 << 20
 	bytesPerByte = 256
+	mostBytes    = 1_000_000_000 // roscpp refuses to receive more
 )
+
+// mostOf returns how many bytes a message of n bytes may become.
+func mostOf(n int) int {
+	if n > (mostBytes-freeBytes)/bytesPerByte {
+		return max(n, mostBytes)
+	}
+	return freeBytes + bytesPerByte*n
+}
 
 // maxEmptyElements bounds arrays whose elements have no bytes, as rosmsg does.
 const maxEmptyElements = 1 << 24
@@ -74,7 +83,7 @@ func (p *Plan) Converter() *Converter {
 func (c *Converter) Append(dst, payload []byte, t rosbag.Time) ([]byte, error) {
 	begin := len(dst)
 	c.in, c.pos, c.dst, c.time, c.value = payload, 0, dst, t, nil
-	c.limit = begin + freeBytes + bytesPerByte*len(payload)
+	c.limit = begin + mostOf(len(payload))
 	ok := c.steps(c.plan.root)
 	dst = c.dst
 	c.in, c.dst = nil, nil
