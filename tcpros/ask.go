@@ -2,21 +2,24 @@ package tcpros
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 )
 
-// askingMD5 is the md5sum with which AskSubscribers advertises topics: that of no type, so that every subscriber is looked at.
-const askingMD5 = "00000000000000000000000000000000"
-
 // AskSubscribers returns the headers with which subscribers of topics connect, by topic: which type, md5sum and, from rospy,
-// definition they want. topics has the names of the subscribers that are expected. A subscriber says this to publishers only:
+// definition they want. topics has the names of the subscribers that are expected, by the resolved name of the topic. A subscriber says this to publishers only:
 // AskSubscribers advertises the topics, sends nothing, and withdraws them when all have connected or ctx ends. Topics that the
 // node advertises already are left out.
+//
+// Each subscriber is told what it wants, and "*" if it takes anything: roscpp keeps the first md5sum that it is told, and
+// would refuse all other publishers.
 func (n *Node) AskSubscribers(ctx context.Context, topics map[string][]string) (map[string][]Header, error) {
 	a := &asking{missing: make(map[string][]string), got: make(map[string][]Header), done: make(chan struct{})}
 	for topic, callers := range topics {
-		a.missing[topic] = slices.Clone(callers)
+		if n.Publication(topic) == nil {
+			a.missing[topic] = slices.Clone(callers)
+		}
 	}
 	var all []*Publication
 	defer func() {
@@ -24,8 +27,12 @@ func (n *Node) AskSubscribers(ctx context.Context, topics map[string][]string) (
 			p.Close()
 		}
 	}()
-	for topic := range topics {
-		p, err := n.Advertise(AdvertiseOptions{Topic: topic, Type: "*", MD5Sum: askingMD5, Transient: true, Unfit: func(h Header) (*Adapted, string) { return a.note(topic, h), "" }})
+	for _, topic := range slices.Collect(maps.Keys(a.missing)) {
+		note := func(h Header) (*Adapted, string) {
+			a.note(topic, h)
+			return nil, ""
+		}
+		p, err := n.Advertise(AdvertiseOptions{Topic: topic, Type: "*", MD5Sum: AnyMD5, Transient: true, Unfit: note})
 		if err != nil {
 			return nil, err
 		}
@@ -50,8 +57,8 @@ type asking struct {
 	done    chan struct{} // closed when none is missing
 }
 
-// note notes the header of a subscriber, and returns what it gets: nothing, under the type that it wants.
-func (a *asking) note(topic string, h Header) *Adapted {
+// note notes the header of a subscriber.
+func (a *asking) note(topic string, h Header) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	caller := h.Value("callerid")
@@ -68,5 +75,4 @@ func (a *asking) note(topic string, h Header) *Adapted {
 	if before > 0 && len(a.missing) == 0 {
 		close(a.done)
 	}
-	return &Adapted{Type: h.Value("type"), MD5Sum: h.Value("md5sum"), Frame: func([]byte) []byte { return nil }}
 }

@@ -38,6 +38,31 @@ func TestAskSubscribers(t *testing.T) {
 		return err == nil && len(state.Publishers["/state"]) == 0
 	})
 
+	// One that takes anything is told nothing that it could keep, as roscpp does: another publisher would be refused.
+	links := make(chan tcpros.Header, 1)
+	if _, err := listener.Subscribe(tcpros.SubscribeOptions{Topic: "/any", Type: "*", MD5Sum: tcpros.AnyMD5, Open: func(i tcpros.LinkInfo) (tcpros.LinkSink, error) {
+		links <- tcpros.Header(i.Header)
+		return box.open(i)
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	got, err = n.AskSubscribers(ctx, map[string][]string{"/any": {"/listener"}})
+	if err != nil || ctx.Err() != nil || len(got["/any"]) != 1 {
+		t.Fatalf("%v, %v, %v", got, err, ctx.Err())
+	}
+	if h := <-links; h.Value("md5sum") != tcpros.AnyMD5 || h.Value("type") != "*" || h.Value("latching") != "0" {
+		t.Errorf("it was told %v", h)
+	}
+
+	// A topic that the node advertises stays as it is.
+	p, err := n.Advertise(tcpros.AdvertiseOptions{Topic: "/state", Type: "my/State", MD5Sum: "abcd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := n.AskSubscribers(ctx, map[string][]string{"/state": {"/listener"}}); err != nil || len(got) > 0 || n.Publication("/state") != p {
+		t.Errorf("%v, %v", got, err)
+	}
+
 	// One that never connects is not waited for beyond the context.
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

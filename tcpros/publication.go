@@ -23,9 +23,9 @@ type AdvertiseOptions struct {
 	// and with locks held: it must neither block nor use the Publication.
 	Freed func()
 
-	// Unfit, if it is not nil, is asked about each subscriber with another md5sum or another definition text. It returns
-	// what the subscriber gets instead of the published frames. If it returns nil, a subscriber with another md5sum is
-	// refused, and why, if not empty, is what the log says. It is called from several goroutines.
+	// Unfit, if it is not nil, is asked about each subscriber with another md5sum or another definition text, and about all
+	// if MD5Sum is "*". It returns what the subscriber gets instead of the published frames. If it returns nil, a subscriber
+	// with another md5sum is refused, and why, if not empty, is what the log says. It is called from several goroutines.
 	Unfit func(asked Header) (a *Adapted, why string)
 }
 

@@ -322,9 +322,10 @@ func (p *Publication) Accept(h wire.Header) (*Adapted, Refusal) {
 func (p *Publication) fit(h wire.Header) (*Adapted, Refusal) {
 	md5 := h.Value("md5sum")
 	var why string
-	fits := md5 == wire.AnyMD5 || p.opts.MD5Sum == wire.AnyMD5 || strings.EqualFold(md5, p.opts.MD5Sum)
+	unknown := p.opts.MD5Sum == wire.AnyMD5
+	fits := md5 == wire.AnyMD5 || unknown || strings.EqualFold(md5, p.opts.MD5Sum)
 	text := h.Value("message_definition") // which rospy sends
-	if p.opts.Unfit != nil && md5 != wire.AnyMD5 && (!fits || text != "" && text != p.opts.MessageDefinition) {
+	if p.opts.Unfit != nil && (unknown || md5 != wire.AnyMD5 && (!fits || text != "" && text != p.opts.MessageDefinition)) {
 		var a *Adapted
 		if a, why = p.opts.Unfit(h); a != nil {
 			return a, Refusal{}

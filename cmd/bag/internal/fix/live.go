@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/bags/definitions"
@@ -50,6 +51,13 @@ func live(ctx context.Context, topic string) (definitions.Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(headers) == 0 {
+		return nil, fmt.Errorf("the nodes of %s do not answer", name)
+	}
+	headers = slices.DeleteFunc(headers, func(h tcpros.Header) bool { return h.Value("md5sum") == tcpros.AnyMD5 })
+	if len(headers) == 0 {
+		return nil, fmt.Errorf("the nodes of %s take any type; name a folder with the .msg files that are wanted", name)
+	}
 	var conns []*rosbag.Connection
 	for _, h := range headers {
 		c := &rosbag.Connection{Topic: name}
@@ -63,9 +71,6 @@ func live(ctx context.Context, topic string) (definitions.Set, error) {
 		if all, _ := s.Find(c.Header.Type()); len(all) > 0 {
 			return s, nil
 		}
-	}
-	if len(conns) == 0 {
-		return nil, fmt.Errorf("the nodes of %s do not answer", name)
 	}
 	h := conns[0].Header
 	return nil, fmt.Errorf("%s says the md5sum %s of %s, but not its fields, as nodes in C++ do that subscribe; name a folder with its .msg files", h.CallerID(), h.MD5Sum(), h.Type())
