@@ -138,8 +138,15 @@ func (s *Source) open(ctx context.Context, path, storage string, o OpenOptions) 
 		if err != nil {
 			return nil, err
 		}
-		if s.closers = append(s.closers, f); storage == rosbag2.MCAP {
+		s.closers = append(s.closers, f)
+		switch {
+		case storage == rosbag2.MCAP:
 			defer f.Close() //nolint:errcheck // it is opened once, and needs no name then
+			if f.Damage != nil {
+				s.info.Damage = append(s.info.Damage, damage(fmt.Errorf("%s: %w", filepath.Base(path), f.Damage)))
+			}
+		case f.Damage != nil: // a part of a database is none
+			return nil, f.Damage
 		}
 		path = f.Name()
 	}

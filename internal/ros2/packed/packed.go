@@ -31,7 +31,11 @@ const fileMode = 0o600
 
 // File is a file that was unpacked into the directory for temporary files. Close removes it. What a process that was
 // killed has left there, the next one removes.
-type File struct{ *files.File }
+type File struct {
+	*files.File
+	// Damage says why the packed file could not be unpacked to its end, nil if it could. The file has what is before.
+	Damage error
+}
 
 // open are the files that were not closed.
 var open = struct {
@@ -51,15 +55,15 @@ func Unpack(ctx context.Context, path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	f := &File{File: out}
 	err = out.Chmod(fileMode)
 	if err == nil {
-		err = unpack(ctx, out, in)
+		f.Damage, err = unpack(ctx, out, in)
 	}
 	if err != nil {
 		out.Abort()
 		return nil, err
 	}
-	f := &File{out}
 	open.Lock()
 	defer open.Unlock()
 	open.files[f] = true
@@ -85,22 +89,26 @@ func RemoveAll() {
 	clear(open.files)
 }
 
-func unpack(ctx context.Context, out io.Writer, in io.Reader) error {
+// unpack unpacks in. damage says what is wrong with it after what was unpacked; if that is nothing, damage is err.
+func unpack(ctx context.Context, out io.Writer, in io.Reader) (damage, err error) {
 	d, err := zstd.NewReader(&reader{ctx, in}, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer d.Close()
-	_, err = io.Copy(out, d)
+	n, err := io.Copy(out, d)
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return nil, ctx.Err()
 	case errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("is packed, and %s has no room to unpack it: set TMPDIR to a directory with more room", os.TempDir())
-	case err != nil:
-		return fmt.Errorf("cannot be unpacked: %w", err)
+		return nil, fmt.Errorf("is packed, and %s has no room to unpack it: set TMPDIR to a directory with more room", os.TempDir())
+	case err == nil:
+		return nil, nil
 	}
-	return nil
+	if err = fmt.Errorf("cannot be unpacked: %w", err); n > 0 {
+		return fmt.Errorf("%w: what is before is read", err), nil
+	}
+	return nil, err
 }
 
 // reader is a reader that ends with a context.
