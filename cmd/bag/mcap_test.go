@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"os"
@@ -341,5 +342,27 @@ func TestOutputNames(t *testing.T) {
 		if want := out + ": 26 messages" + c.want + "\n"; code != 0 || stderr != want {
 			t.Errorf("%s %s: code %d, %q; want %q", c.args, c.name, code, stderr, want)
 		}
+	}
+}
+
+// TestCheckWithoutSummary: a recording of ROS 2 that ends after its messages is sound, and has a warning as one of ROS 1.
+func TestCheckWithoutSummary(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile(filepath.Join("testdata", "definitions", "ros2_empty_type.mcap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const dataEnd = 0x0f
+	at := len("\x89MCAP0\r\n")
+	for b[at] != dataEnd {
+		at += 9 + int(binary.LittleEndian.Uint64(b[at+1:]))
+	}
+	in := filepath.Join(t.TempDir(), "in.mcap")
+	if err := os.WriteFile(in, b[:at+9+4], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := gobag("check", in)
+	if code != 0 || !strings.Contains(stdout, "warning: unindexed bag: it is read from front to back") || !strings.Contains(stdout, "sound: ") || stderr != "" {
+		t.Errorf("code %d, %s%s", code, stdout, stderr)
 	}
 }

@@ -102,8 +102,10 @@ func (c *checker) stated(r *ros2.Source, rec *rosbag2.Recording) {
 
 // unread reports what could not be read.
 func (c *checker) unread(err error) {
-	if !errors.Is(err, rosbag.ErrUnindexed) {
-		_, leftOut := rosbag.AboutTopic(err)
-		c.add(Damage{Offset: UnknownOffset, What: text(err), Advice: adviceSource, Lost: true, LeftOut: leftOut})
+	if errors.Is(err, rosbag.ErrUnindexed) {
+		c.warn("", "%s: it is read from front to back", text(err))
+		return
 	}
+	_, leftOut := rosbag.AboutTopic(err)
+	c.add(Damage{Offset: UnknownOffset, What: text(err), Advice: adviceSource, Lost: true, LeftOut: leftOut})
 }
