@@ -21,7 +21,7 @@ import (
 func TestLazyViewers(t *testing.T) {
 	t.Parallel()
 	harness.Long(t, "publishes 20,000 messages a second for seconds")
-	const topics, viewers, each = 2000, 0, 100 * time.Millisecond
+	const topics, viewers, each = 2000, 16, 100 * time.Millisecond
 	g := harness.NewGraph(t, "gomaster")
 	n := peers.Node(g, "talker")
 	publications := make([]*tcpros.Publication, topics)
