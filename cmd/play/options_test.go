@@ -237,6 +237,7 @@ func TestPlayErrors(t *testing.T) {
 		"-s nan x.bag":                             "not a time",
 		"-u 5fortnights x.bag":                     "want a number of seconds",
 		"-u 1e300 x.bag":                           "longer than 292 years",
+		"-u 1e-10 x.bag":                           `"1e-10": shorter than a nanosecond`,
 		"--until yesterday x.bag":                  "--until: \"yesterday\": not a time",
 		"--exclude= x.bag":                         "a topic must not be empty",
 		"--order=stamp x.bag":                      "--order: \"stamp\": want one of",

@@ -147,7 +147,7 @@ func (s *Seconds) UnmarshalText(text []byte) error {
 	case err != nil:
 		return fmt.Errorf("%q: want a number of seconds, or a time such as 1m30s", text)
 	case d == 0 && vanished(string(text)): // for many options zero means never, or forever
-		return fmt.Errorf("%q: shorter than a nanosecond", text)
+		return fmt.Errorf("%q: %w", text, errTooShort)
 	}
 	*s = Seconds(d)
 	return nil
@@ -161,7 +161,10 @@ func vanished(text string) bool {
 
 const maxSeconds = float64(math.MaxInt64/int64(time.Second) - 1)
 
-var errTooLong = errors.New("longer than 292 years")
+var (
+	errTooLong  = errors.New("longer than 292 years")
+	errTooShort = errors.New("shorter than a nanosecond")
+)
 
 // parseSeconds parses a number of seconds, exactly, or a duration with units. unit reports which
 // it was.

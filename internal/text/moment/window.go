@@ -1,6 +1,7 @@
 package moment
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -32,7 +33,7 @@ func (l *Length) UnmarshalText(text []byte) error {
 	case err == nil:
 		*l = Length(s)
 		return nil
-	case new(Moment).UnmarshalText(text) != nil:
+	case errors.Is(err, errTooShort), new(Moment).UnmarshalText(text) != nil:
 		return err
 	}
 	return fmt.Errorf("%q: this is a point in time, and this option says how long, as in rosbag play: for the end write --until %s", text, number)
