@@ -56,6 +56,7 @@ bool tabs true
 			"p/Own a\nq/Other b\nq/Other c\n" + dashes + "MSG: p/Own\nint8 x\n" + dashes + "MSG: q/Other\nint8 y\n",
 		},
 		{"short separator, no line break at the end, CRLF", "Own a\r\n===\r\nMSG: p/Own\r\nint8 x", "p/Own a\n" + dashes + "MSG: p/Own\nint8 x\n"},
+		{"comments that end as separators", "# " + dashes + "#" + dashes + "Own a # " + dashes + dashes + "MSG: p/Own\nint8 x # " + dashes, "p/Own a\n" + dashes + "MSG: p/Own\nint8 x\n"},
 		{"NUL, byte order marks, no line break before a separator", "\ufeffOwn a" + dashes + "\n\nMSG: p/Own\n\ufeffint8 x\x00", "p/Own a\n" + dashes + "MSG: p/Own\nint8 x\n"},
 		{
 			"built-in types are known", "builtin_interfaces/Time t\nduration d\ntime[] more",

@@ -81,11 +81,13 @@ func blocks(name, schema string) ([]*block, error) {
 	}
 	current := &block{name: full, line: 1}
 	all := []*block{current}
-	after, n := false, 0
+	after, n, rest := false, 0, schema
 	for line := range strings.SplitSeq(schema, "\n") {
 		n++
+		rest = rest[min(len(line)+1, len(rest)):]
 		line = strings.TrimFunc(strings.ReplaceAll(line, "\t", " "), isPadding)
-		if code, ok := strings.CutSuffix(line, separator); ok && code != "" && !strings.Contains(code, "=") && !after {
+		code, ok := strings.CutSuffix(line, separator)
+		if ok && !isSeparator(line) && !after && strings.HasPrefix(strings.TrimLeftFunc(rest, isPadding), "MSG:") { // else it is a comment
 			current.lines, line = append(current.lines, code), separator // without a line break before it
 		}
 		switch {
