@@ -74,7 +74,6 @@ type Node struct {
 	names      *names.Resolver
 	dialer     *endpoint.Dialer
 	pending    *wire.Pending
-	openLinks  *endpoint.Links
 	master     *Master
 	reg        *registrar.Registrar
 	connector  *sublink.Connector
@@ -139,7 +138,7 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 		n.timing = *o.timing
 	}
 	n.dialer = endpoint.NewDialer(o.LookupHost, n.timing.resolve)
-	n.pending, n.openLinks = wire.NewPending(n.log), endpoint.NewLinks()
+	n.pending = wire.NewPending(n.log)
 	uri, hostport, err := endpoint.MasterURI(o.MasterURI, o.Args, o.env)
 	if err != nil {
 		return nil, err
@@ -204,7 +203,7 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, o *NodeOptions) 
 
 	n.connector = sublink.NewConnector(&sublink.Env{
 		CallerID: n.name, Host: n.addr.host, Bind: n.addr.bind, Log: n.log, Master: n.master, Dialer: n.dialer, Pending: n.pending,
-		Links: n.openLinks, Timing: n.timing.links, KeepAlive: n.keepAlive.Load, NextLink: n.nextLink, Child: n.tasks.child,
+		Links: endpoint.ProcessLinks(), Timing: n.timing.links, KeepAlive: n.keepAlive.Load, NextLink: n.nextLink, Child: n.tasks.child,
 	})
 	n.calls = &service.Env{
 		CallerID: n.name, Log: n.log, Master: n.master, Dialer: n.dialer, Pending: n.pending, KeepAlive: n.keepAlive.Load,
@@ -314,7 +313,7 @@ func (n *Node) Advertise(o AdvertiseOptions) (*Publication, error) {
 	}
 	out := publink.New(publink.Options{
 		Type: o.Type, MD5Sum: o.MD5Sum, MessageDefinition: o.MessageDefinition,
-		Latching: o.Latching, QueueFrames: o.QueueFrames, Overflow: o.Overflow, Freed: o.Freed, Unfit: o.Unfit, Links: n.openLinks,
+		Latching: o.Latching, QueueFrames: o.QueueFrames, Overflow: o.Overflow, Freed: o.Freed, Unfit: o.Unfit, Links: endpoint.ProcessLinks(),
 	}, topic, n.name)
 	p := &Publication{node: n, out: out, transient: o.Transient}
 	n.graph.pubs[topic] = p

@@ -1,6 +1,9 @@
 package endpoint
 
-import "sync/atomic"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // Links leave a quarter of the descriptors to the rest of the process, which has bags to open and calls to make: at
 // least fewestFree, or half of a small limit, and at most mostFree.
@@ -12,14 +15,15 @@ const (
 // othersShare is the share of the free links that a topic leaves to others, so that one that takes all it can get harms none.
 const othersShare = 16
 
-// Links counts the links of a node to publishers and to subscribers. Each has one descriptor. A nil *Links has no limit.
+// Links counts links to publishers and to subscribers. Each has one descriptor. A nil *Links has no limit.
 type Links struct {
 	Most int // that may be up, or wait for the reply of a publisher; zero means no limit
 	now  atomic.Int64
 }
 
-// NewLinks returns a count with the limit of open files of this process.
-func NewLinks() *Links { return &Links{Most: linksOf(openFiles())} }
+// ProcessLinks returns the count of this process, with its limit of open files. All nodes share it: a bag may be played by
+// several.
+var ProcessLinks = sync.OnceValue(func() *Links { return &Links{Most: linksOf(openFiles())} })
 
 // Add counts n links that begin, or end if n is negative. It returns how many there are.
 func (l *Links) Add(n int) (all int) {

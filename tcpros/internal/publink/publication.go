@@ -29,7 +29,7 @@ type Options struct {
 	Overflow          Overflow
 	Freed             func()
 	Unfit             func(asked wire.Header) (a *Adapted, why string)
-	Links             *endpoint.Links // of the whole node
+	Links             *endpoint.Links // of the whole process
 }
 
 // Publication is one advertised topic with its subscribers.

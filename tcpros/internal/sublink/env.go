@@ -21,7 +21,7 @@ type Env struct {
 	Dialer   *endpoint.Dialer
 	Pending  *wire.Pending
 	Timing   Timing
-	Links    *endpoint.Links // of the whole node
+	Links    *endpoint.Links // of the whole process
 
 	KeepAlive func() bool                                  // whether connections are probed now
 	NextLink  func() int                                   // the number of a new link
