@@ -6,6 +6,9 @@ type numbered struct {
 	number uint64
 }
 
+// keptItems bounds the room that an empty queue keeps for its next frames.
+const keptItems = 32
+
 // fifo is a queue of frames with their bytes.
 type fifo struct {
 	items []numbered
@@ -36,6 +39,9 @@ func (q *fifo) pop() Frame {
 	q.bytes -= f.charge()
 	if q.len() == 0 {
 		q.items, q.head = q.items[:0], 0
+		if cap(q.items) > keptItems {
+			q.items = nil // the frames that it had room for do not count any more
+		}
 	}
 	return f
 }

@@ -3,6 +3,7 @@ package live_test
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -147,6 +148,39 @@ func TestPutIsBounded(t *testing.T) {
 	if !slices.Equal(got, append(want, "1:last")) {
 		t.Error("messages are missing, or in another order")
 	}
+}
+
+// TestNoRoomIsKept: topics that had many messages waiting, one after the other, and have none any more take no memory.
+func TestNoRoomIsKept(t *testing.T) {
+	const topics, frames = 20, 20_000
+	s := live.NewStore(live.Limits{}, nil)
+	feeds := make([]*live.Feed, topics)
+	for i := range feeds {
+		feeds[i] = open(s, fmt.Sprintf("/t%d", i))
+	}
+	v := attach(t, s, feeds...)
+	before := heap()
+	for _, f := range feeds {
+		for range frames {
+			f.Put(at(1), nil, 0)
+		}
+		for ok := true; ok; {
+			_, ok = v.Take()
+		}
+	}
+	grown := heap() - before
+	if got := v.Stats(); got.Messages != topics*frames || grown > 1<<20 {
+		t.Errorf("%d bytes are kept after %+v", grown, got)
+	}
+	runtime.KeepAlive(v)
+}
+
+// heap returns the number of bytes in use.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // TestSizeClasses: a larger size never has a lower class, and sizes in one class differ by less than a quarter.
