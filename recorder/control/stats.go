@@ -78,7 +78,8 @@ type TopicStats struct {
 	HeldUp     time.Duration     // as in TopicSummary
 	Refused    int               // publishers that were not connected to: Refused and Unlinked of TopicSummary
 	Last       time.Time         // when the last message came; zero if none did
-	Stamp      time.Time         // header.stamp of a message that came at Last; zero for none
+	Stamp      time.Time         // header.stamp of the last message of which it is known; zero for none
+	Stamped    time.Time         // when that message came
 	Came       uint64            // messages that came, whatever became of them; also while paused or stopped
 	CameBytes  uint64            // of their frames
 	Latching   bool              // there was a publisher that latches: the topic need not go on

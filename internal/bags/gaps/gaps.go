@@ -152,6 +152,7 @@ func (f *finder) take(a arrival) {
 	t := &f.topics[a.topic]
 	t.Messages++
 	t.Last, t.Stamp = time.Unix(0, a.at), a.stamp
+	t.Stamped = t.Last
 	f.last = a.at
 }
 

@@ -204,7 +204,7 @@ func TestLookAllocates(t *testing.T) {
 		for i := range all {
 			all[i].Messages += 3
 			all[i].Last = seconds(at - 0.01)
-			all[i].Stamp = all[i].Last.UnixNano()
+			all[i].Stamp, all[i].Stamped = all[i].Last.UnixNano(), all[i].Last
 		}
 		if changes := w.Look(seconds(at), seconds(at), true, all); len(changes) > 0 {
 			t.Errorf("%+v", changes[0])
@@ -231,7 +231,7 @@ func BenchmarkLook2000(b *testing.B) {
 		for i := range all {
 			all[i].Messages += 3
 			all[i].Last = seconds(at - 0.01)
-			all[i].Stamp = all[i].Last.UnixNano()
+			all[i].Stamp, all[i].Stamped = all[i].Last.UnixNano(), all[i].Last
 		}
 		w.Look(seconds(at), seconds(at), true, all)
 	}

@@ -17,6 +17,7 @@ const (
 // stamps judges header.stamp of a topic, by one sample for each look at which there were messages.
 type stamps struct {
 	last     int64 // the last stamp
+	received int64 // when its message came
 	offset   time.Duration
 	samples  int    // since the last reset
 	behind   uint64 // of the latest samples, the newest in bit 0
@@ -35,7 +36,7 @@ func (s *stamps) add(stamp, received int64) {
 	s.ahead = shift(s.ahead, off < -mostAhead)
 	s.still = shift(s.still, stamp == s.last)
 	s.backward = shift(s.backward, stamp < s.last)
-	s.last = stamp
+	s.last, s.received = stamp, received
 	s.samples++
 }
 
@@ -48,7 +49,7 @@ func shift(mask uint64, on bool) uint64 {
 }
 
 // reset forgets the samples.
-func (s *stamps) reset() { *s = stamps{last: s.last} }
+func (s *stamps) reset() { *s = stamps{last: s.last, received: s.received} }
 
 // wrong returns what is wrong with the stamps; NoCause if nothing. The median of ten seconds decides. If all of the
 // latest samples are off, they decide earlier: a clock that was set is found within three seconds.

@@ -30,8 +30,9 @@ const (
 type Arrivals struct {
 	Topic    string
 	Messages uint64    // received until now
-	Last     time.Time // when the last one came; only read if there are messages
-	Stamp    int64     // header.stamp of a message that came at Last, in nanoseconds since 1970; 0 without one
+	Last     time.Time // when the last one came, or was announced; only read if there are messages
+	Stamp    int64     // header.stamp of the last message of which it is known, in nanoseconds since 1970; 0 without one
+	Stamped  time.Time // when that message came; only read if there is a stamp
 	Links    int       // open links to publishers
 	Opened   int       // links that were opened until now
 	Broken   bool      // the last link ended by an error of the network
@@ -110,6 +111,7 @@ func (t *topic) rebase(at time.Duration, a *Arrivals) {
 	}
 	t.window.reset(at)
 	t.stamps.reset()
+	t.stamps.received = a.Stamped.UnixNano()
 }
 
 // look takes what has come since the last look, at before. ago is how long ago the last message came.
@@ -137,8 +139,8 @@ func (t *topic) look(before, at time.Duration, a *Arrivals, ago time.Duration) {
 	}
 	if n > 0 {
 		t.arrived(before, at-min(max(ago, 0), at-before), n)
-		t.addStamp(a)
 	}
+	t.addStamp(a, n > 0)
 	t.window.add(at, n)
 	t.judge(at, a, n > 0)
 	if n > 0 && !t.episodes[Silent].on && !t.episodes[Slow].on {
@@ -171,14 +173,16 @@ func (t *topic) arrived(before, when time.Duration, n uint64) {
 	t.any, t.skip, t.last = true, false, when
 }
 
-// addStamp adds a sample of the stamps. A stamp of zero was not set: many nodes set none.
-func (t *topic) addStamp(a *Arrivals) {
-	if a.Stamp == 0 {
+// addStamp adds a sample of the stamps if there is another one. came says that there were messages since the last look:
+// the stamp of a large one comes later, or never. A stamp of zero was not set: many nodes set none.
+func (t *topic) addStamp(a *Arrivals, came bool) {
+	switch received := a.Stamped.UnixNano(); {
+	case a.Stamp == 0 && came:
 		t.stamps.reset()
 		t.episodes[Stamps].on = false
-		return
+	case a.Stamp != 0 && received != t.stamps.received:
+		t.stamps.add(a.Stamp, received)
 	}
-	t.stamps.add(a.Stamp, a.Last.UnixNano())
 }
 
 // judge begins and ends episodes. came says that there were messages since the last look.

@@ -17,6 +17,7 @@ type source struct {
 	times  []float64
 	links  func(at float64) (links int, broken bool) // nil for one link at all times
 	stamp  func(at float64) float64                  // stamp of a message that comes at a time; nil for none
+	large  func(at float64) float64                  // seconds from the announcement of a message until it is there; nil for none
 	latch  bool
 	held   func(at float64) bool
 	opened func(at float64) int // links that were opened; nil for one
@@ -91,10 +92,18 @@ func figures(at float64, sources []source) (all []finding.Arrivals) {
 			n++
 		}
 		if a.Messages = uint64(n); n > 0 {
-			last := s.times[n-1]
-			a.Last = seconds(last)
-			if s.stamp != nil && s.stamp(last) != unset {
-				a.Stamp = seconds(s.stamp(last)).UnixNano()
+			a.Last = seconds(s.times[n-1])
+			came := func(n int) float64 {
+				if s.large == nil {
+					return s.times[n-1]
+				}
+				return s.times[n-1] + s.large(s.times[n-1])
+			}
+			for n > 0 && came(n) > at { // its stamp has not come yet
+				n--
+			}
+			if n > 0 && s.stamp != nil && s.stamp(s.times[n-1]) != unset {
+				a.Stamp, a.Stamped = seconds(s.stamp(s.times[n-1])).UnixNano(), seconds(came(n))
 			}
 		}
 		if s.links != nil {
@@ -285,6 +294,16 @@ func TestFindings(t *testing.T) {
 			}
 			return at
 		}}}, nil},
+		"large messages": {60, clock{}, []source{
+			{topic: "/map", times: every(2, 0, 60), stamp: behind(0), large: func(float64) float64 { return 0.9 }},
+			{topic: "/refused", times: every(0.1, 0, 60), stamp: behind(0), large: func(at float64) float64 {
+				if at > 20 {
+					return 1e9 // the recorder has no room for it
+				}
+				return 0.01
+			}},
+		}, nil},
+		"large and behind": {60, clock{}, []source{{topic: "/map", times: every(1, 0, 60), stamp: behind(1), large: func(float64) float64 { return 0.5 }}}, []string{"11: stamps off /map: 1.5 s behind"}},
 		"not stamped":      {40, clock{}, []source{{topic: "/a", times: every(0.1, 0, 40), stamp: func(float64) float64 { return unset }}}, nil},
 		"stamps of events": {400, clock{}, []source{{topic: "/a", times: poisson(0.5, 400), stamp: behind(3600)}}, nil},
 		"the watcher is stopped": {

@@ -16,7 +16,7 @@ func (a *Accounts) Arrivals(all []finding.Arrivals, held bool) []finding.Arrival
 			continue
 		}
 		all = append(all, finding.Arrivals{
-			Topic: t.Name, Messages: t.Came.Messages, Last: t.Last, Stamp: t.Came.stamp(), Links: t.Linked, Opened: t.Came.opened,
+			Topic: t.Name, Messages: t.Came.Messages, Last: t.Last, Stamp: t.Came.stamp(), Stamped: t.Came.stamped, Links: t.Linked, Opened: t.Came.opened,
 			Broken:  t.Linked == 0 && slices.ContainsFunc(t.Publishers.All, (*loss.Publisher).Broken),
 			Latched: t.Came.latching,
 			Held:    held || t.AtLimit() || len(t.heldUp.waits) > 0,

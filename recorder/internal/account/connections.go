@@ -88,13 +88,14 @@ func (c *Connection) NoteUnrecorded(messages int) {
 	}
 }
 
-// NoteCame counts messages that came, and the bytes of their frames. frame begins with the first of them, or is nil for one of which nothing but its
-// length has come. The stamp of the first one is enough: messages that are read together came together.
+// NoteCame counts messages that came at Last of the topic, and the bytes of their frames. frame begins with the first of
+// them, or is nil for one of which nothing but its length has come. The stamp of the first one is enough: messages that are
+// read together came together.
 func (c *Connection) NoteCame(messages, bytes int, frame []byte) {
 	c.Topic.Came.Messages += uint64(messages)
 	c.Topic.Came.Bytes += uint64(bytes)
 	if c.Stamped && len(frame) >= 16 && binary.LittleEndian.Uint32(frame) >= 12 { // length, seq, seconds, nanoseconds
-		c.Topic.Came.Stamp = binary.LittleEndian.Uint64(frame[8:])
+		c.Topic.Came.Stamp, c.Topic.Came.stamped = binary.LittleEndian.Uint64(frame[8:]), c.Topic.Last
 	}
 }
 

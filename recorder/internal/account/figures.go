@@ -16,7 +16,7 @@ func (a *Accounts) Stats(now time.Time) []control.TopicStats {
 			Topic: t.Name, Type: t.beginning.typ, Publishers: t.Linked, Refused: len(t.Publishers.refused) + t.Publishers.unlinked.Count,
 			Messages: t.Messages, Bytes: t.Bytes, LeftOut: t.Sampler.LeftOut, Passed: t.Passed, Causes: t.causes(),
 			Missed: t.Publishers.Former.Missed, LinksLost: t.Publishers.Former.LinksLost, HeldUp: t.HeldUp(now), Last: t.Last, Latching: t.Came.latching,
-			Came: t.Came.Messages, CameBytes: t.Came.Bytes, Stamp: t.Came.time(),
+			Came: t.Came.Messages, CameBytes: t.Came.Bytes, Stamp: t.Came.time(), Stamped: t.Came.stamped,
 		}
 		for _, n := range t.Dropped {
 			s.Dropped += n

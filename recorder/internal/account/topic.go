@@ -48,11 +48,12 @@ type Topic struct {
 
 // Came is what came of a topic, whatever became of it.
 type Came struct {
-	Messages uint64 // large ones count when they are announced
-	Bytes    uint64 // of frames
-	Stamp    uint64 // seconds, and from bit 32 on nanoseconds, of header.stamp of a message that came at Last; 0 for none
-	opened   int    // links
-	latching bool   // there was a publisher that latches
+	Messages uint64    // large ones count when they are announced
+	Bytes    uint64    // of frames
+	Stamp    uint64    // of header.stamp: seconds, and from bit 32 on nanoseconds; of the last message of which it is known; 0 for none
+	stamped  time.Time // when that message came
+	opened   int       // links
+	latching bool      // there was a publisher that latches
 }
 
 // beginning is what is known of a topic from before and at its first link.

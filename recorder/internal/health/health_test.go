@@ -43,7 +43,7 @@ func (r *robot) Arrivals(all []finding.Arrivals) ([]finding.Arrivals, bool) {
 		}
 		a.Messages, a.Last = r.sent[name], r.last[name]
 		if a.Stamp != 0 {
-			a.Stamp = a.Last.Add(time.Duration(a.Stamp)).UnixNano()
+			a.Stamp, a.Stamped = a.Last.Add(time.Duration(a.Stamp)).UnixNano(), a.Last
 		}
 		all = append(all, a)
 	}

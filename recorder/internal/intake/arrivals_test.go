@@ -60,7 +60,7 @@ func TestArrivals(t *testing.T) {
 	latched.Closed(syscall.EHOSTUNREACH)
 	got, recording := in.Accounts().Arrivals(nil)
 	want := []finding.Arrivals{
-		{Topic: "/stamped", Messages: 4, Last: at.Add(time.Second), Stamp: 9e9 + 1, Links: 1, Opened: 1},
+		{Topic: "/stamped", Messages: 4, Last: at.Add(time.Second), Stamp: 9e9 + 1, Stamped: at.Add(time.Second), Links: 1, Opened: 1},
 		{Topic: "/plain", Messages: 1, Last: at, Opened: 1},
 		{Topic: "/latched", Messages: 1, Last: at, Opened: 1, Latched: true, Broken: true},
 	}
@@ -69,6 +69,29 @@ func TestArrivals(t *testing.T) {
 	}
 	if linked := in.Accounts().Linked("/stamped"); len(linked) != 1 || linked[0] != "/p" {
 		t.Errorf("linked: %q", linked)
+	}
+}
+
+// TestArrivalsOfLargeMessages: a large message counts when it is announced; until it is there, and if it is refused, the
+// stamp is that of an earlier one, with its time.
+func TestArrivalsOfLargeMessages(t *testing.T) {
+	t.Parallel()
+	in := bareIntake(-1, 100)
+	l := linkOf(t, in, testlink.HeaderInfo("/t", "/p"))
+	frame := binary.LittleEndian.AppendUint32(nil, 2000)
+	frame = append(frame, make([]byte, 2000)...)
+	binary.LittleEndian.PutUint32(frame[8:], 5)
+	arrivals := func() finding.Arrivals {
+		all, _ := in.Accounts().Arrivals(nil)
+		return all[0]
+	}
+	first := time.Now()
+	f := l.Large(len(frame))
+	testlink.Fill(f, frame)
+	f.Commit(first)
+	l.Large(len(frame))
+	if a := arrivals(); a.Messages != 2 || a.Stamp != 5e9 || !a.Stamped.Equal(first) || !a.Last.After(first) {
+		t.Errorf("%+v", a)
 	}
 }
 

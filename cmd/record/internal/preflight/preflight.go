@@ -143,7 +143,7 @@ func (h *Heard) judge(t *control.TopicStats, hz float64) row {
 
 // stamps says how far stamps are from their arrival.
 func (h *Heard) stamps(t *control.TopicStats) string {
-	off := t.Last.Sub(t.Stamp)
+	off := t.Stamped.Sub(t.Stamp)
 	switch {
 	case t.Stamp.IsZero() || t.Latching:
 		return "-"
