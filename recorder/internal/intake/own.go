@@ -24,30 +24,32 @@ func (d Links) OpenMarks(topic string, typ OwnType) (*Link, error) {
 }
 
 // AppendOwn records a message of the recorder itself, dated back to at as far as the rotation allows. It returns the time
-// of the message in the bag.
-func (d Links) AppendOwn(l *Link, frame []byte, at time.Time) (time.Time, error) {
-	in := d.in
-	c := l.connection
+// of the message in the bag. One that no user has asked for waits for no room, and is no loss without.
+func (d Links) AppendOwn(l *Link, frame []byte, at time.Time, asked bool) (time.Time, error) {
+	in, c := d.in, l.connection
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if err := in.mode.CanMark(); err != nil {
 		return time.Time{}, err
 	}
 	in.rotateIfDue(time.Now())
+	need := in.pool.Weight(len(frame) + RecordOverhead + c.Bytes)
+	if !asked && (!in.pool.Admits(&c.Topic.Memory, need, true) || in.filling.Open == nil && in.pool.LargeFirst() || !in.openChunk()) {
+		return time.Time{}, control.ErrNoRoom
+	}
 	if in.filling.Open == nil {
 		in.waitForChunk(c.Topic) // the state may change meanwhile
 		if err := in.mode.CanMark(); err != nil {
 			return time.Time{}, err
 		}
 	}
-	now := time.Now()
+	now, before := time.Now(), c.Topic.Messages
 	bagTime := in.cfg.Sim.At(now)
 	if in.cfg.Sim == nil { // a simulation may run at any rate: its messages are not dated back
 		bagTime = in.rotation.Backdate(now, at, in.mode.Begun)
 	}
 	in.filling.Saw(now)
 	c.Topic.Last, c.Latest = now, now
-	before := c.Topic.Messages
 	in.add(c, frame, 1, rosbag.TimeOf(bagTime), now)
 	if c.Topic.Messages == before {
 		return time.Time{}, control.ErrNoRoom

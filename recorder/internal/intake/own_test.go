@@ -28,7 +28,7 @@ func TestMarkOfThePastAfterTheEndOfAFile(t *testing.T) {
 	in := queueing(memory.Options{Limit: 8 << 20, ChunkBytes: 100_000}, nil)
 	marks, began := openMarks(t, in), time.Now().Add(-2*time.Hour)
 	in.mode.Begun, in.rotation = began, rotation.New(rotation.Options{Split: true, Every: time.Hour}, began, 0)
-	at, err := in.Links().AppendOwn(marks, testlink.Frame(1, 0, 10), time.Now().Add(-30*time.Second))
+	at, err := in.Links().AppendOwn(marks, testlink.Frame(1, 0, 10), time.Now().Add(-30*time.Second), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 	marked := make(chan error)
 	go func() {
 		var err error
-		at, err = in.Links().AppendOwn(marks, testlink.Frame(1, 0, 10), time.Now())
+		at, err = in.Links().AppendOwn(marks, testlink.Frame(1, 0, 10), time.Now(), true)
 		marked <- err
 	}()
 	testlink.WaitFor(t, func() bool { return heldUp(marks) })
@@ -74,7 +74,7 @@ func TestMarkWithoutRoom(t *testing.T) {
 	in := queueing(memory.Options{Limit: 8 << 20, ChunkBytes: 100_000}, nil)
 	marks := openMarks(t, in)
 	mark := func() error {
-		_, err := in.Links().AppendOwn(marks, testlink.Frame(1, 0, 10), time.Now())
+		_, err := in.Links().AppendOwn(marks, testlink.Frame(1, 0, 10), time.Now(), true)
 		return err
 	}
 	if err := mark(); err != nil {
@@ -84,5 +84,26 @@ func TestMarkWithoutRoom(t *testing.T) {
 	in.pool.SetBudget(1)
 	if err := mark(); !errors.Is(err, control.ErrNoRoom) || marks.connection.Topic.Messages != 1 {
 		t.Errorf("%v; %d marks are recorded", err, marks.connection.Topic.Messages)
+	}
+}
+
+// TestMarkThatNobodyAskedFor: without room, such a mark neither waits nor counts as lost.
+func TestMarkThatNobodyAskedFor(t *testing.T) {
+	t.Parallel()
+	for _, blocks := range []bool{false, true} {
+		in := queueing(memory.Options{Limit: 8 << 20, ChunkBytes: 100_000, Blocks: blocks}, nil)
+		marks := openMarks(t, in)
+		mark := func() error {
+			_, err := in.Links().AppendOwn(marks, testlink.Frame(1, 0, 10), time.Now(), false)
+			return err
+		}
+		if err := mark(); err != nil {
+			t.Fatal(err)
+		}
+		executeQueued(t, in)
+		in.pool.SetBudget(1)
+		if err := mark(); !errors.Is(err, control.ErrNoRoom) || marks.connection.Topic.Messages != 1 || lost(marks) > 0 {
+			t.Errorf("links wait: %t; %v; %d marks are recorded, %d lost", blocks, err, marks.connection.Topic.Messages, lost(marks))
+		}
 	}
 }

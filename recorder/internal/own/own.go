@@ -2,7 +2,7 @@
 // graph of nodes, and the account of losses. Each kind has a topic of its own, and the intake records its
 // messages like those of a publisher.
 //
-// A Writer belongs to one recording. Any goroutine may call Mark, and one goroutine at a time each of the
+// A Writer belongs to one recording. Any goroutine may call Mark and FindingMark, and one goroutine at a time each of the
 // other methods.
 package own
 
@@ -21,9 +21,11 @@ type Writer struct {
 	links intake.Links
 	log   *zap.Logger
 
-	mu       sync.Mutex   // guards the fields below
+	asking sync.Mutex // guards marks; held while a mark of a user waits for room
+	marks  int        // number of marks that users have asked for
+
+	mu       sync.Mutex   // guards markLink
 	markLink *intake.Link // nil before the first mark, so that a bag without marks does not have their topic
-	marks    int          // number of marks that users have asked for
 }
 
 // New returns the writer of a recording.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,6 +126,52 @@ func TestMark(t *testing.T) {
 	if d := cmp.Diff(map[string][]string{note.MarksTopic: want}, texts); d != "" || len(latched) != 0 {
 		t.Errorf("latched %v; %s", latched, d)
 	}
+}
+
+// TestFindingMark: a mark that nobody asked for is in the bag, is not logged, and takes no number.
+func TestFindingMark(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zap.InfoLevel)
+	r := newRecording(control.StateRecording, zap.New(core))
+	r.FindingMark("silent /imu", time.Now())
+	if m, err := r.Mark("", time.Now()); err != nil || m.Text != "mark 1" || logs.Len() != 1 {
+		t.Errorf("%+v, %v; %d lines", m, err, logs.Len())
+	}
+	texts, _ := r.recorded(t)
+	if d := cmp.Diff(map[string][]string{note.MarksTopic: {"silent /imu", "mark 1"}}, texts); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestFindingMarkBesideOneThatWaits: a mark that nobody asked for does not wait behind one that waits for room.
+func TestFindingMarkBesideOneThatWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		in := intake.New(intake.Config{
+			Log: zap.NewNop(), Node: "/rec", Flush: time.Hour, Encoder: encode.New(encode.Options{}), OnChange: func() {},
+			Memory: memory.Options{Limit: 1 << 20, ChunkBytes: 100_000, Blocks: true},
+		})
+		w := own.New(in.Links(), zap.NewNop())
+		const asked = 20_000
+		var asking sync.WaitGroup
+		asking.Go(func() {
+			for range asked { // no sink makes room
+				if _, err := w.Mark("door opened", time.Now()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		synctest.Wait()
+		before := in.Accounts().Stats(time.Now()).Topics[0]
+		w.FindingMark("silent /imu", time.Now())
+		after := in.Accounts().Stats(time.Now()).Topics[0]
+		if before.Messages == 0 || before.Messages == asked || after.Messages != before.Messages || after.Dropped > 0 {
+			t.Errorf("%d marks, then %d; %d lost", before.Messages, after.Messages, after.Dropped)
+		}
+		in.Links().UnblockLinks()
+		asking.Wait()
+		in.Close()
+	})
 }
 
 // TestNoMarksTopicWithoutAMark: a bag without marks does not have their topic.
