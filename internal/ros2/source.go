@@ -94,9 +94,10 @@ func Open(ctx context.Context, path string, o OpenOptions) (*Source, error) {
 			}
 			return nil, errors.Join(err, s.Close())
 		}
-		s.add(file, r, t, qos)
+		t.use(r)
+		s.names = append(s.names, file)
 	}
-	s.finish(t)
+	s.finish(t, qos)
 	return s, nil
 }
 
@@ -107,8 +108,9 @@ func NewSource(name string, r *bagfmt.Reader, o OpenOptions) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.add(name, r, t, nil)
-	s.finish(t)
+	t.use(r)
+	s.names = []string{name}
+	s.finish(t, nil)
 	return s, nil
 }
 
@@ -161,18 +163,15 @@ func (s *Source) open(ctx context.Context, path, storage string, o OpenOptions) 
 	return r, nil
 }
 
-// add adds a file after the others.
-func (s *Source) add(name string, r raw, t *translator, qos map[string]string) {
-	f := newTranslatedFile(r, len(s.files), t, qos)
-	for i := range f.spans {
-		s.spans = append(s.spans, place{len(s.files), i})
+// finish translates the files of t, and describes the recording. qos has the quality of service of topics.
+func (s *Source) finish(t *translator, qos map[string]string) {
+	for number := range t.files {
+		f := newTranslatedFile(number, t, qos)
+		for i := range f.spans {
+			s.spans = append(s.spans, place{number, i})
+		}
+		s.files = append(s.files, f)
 	}
-	s.files = append(s.files, f)
-	s.names = append(s.names, name)
-}
-
-// finish describes the recording.
-func (s *Source) finish(t *translator) {
 	damage, notes := s.info.Damage, s.info.Notes
 	var files []rosbag.File
 	for i, f := range s.files {

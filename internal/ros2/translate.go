@@ -29,6 +29,8 @@ const qosKey = "offered_qos_profiles"
 // translator maps channels of ROS 2 to connections of ROS 1. All channels, of all files, that have the same topic,
 // type, definition and latching share a connection.
 type translator struct {
+	files    []raw
+	counts   []map[*rosbag.Connection]uint64 // messages in each of files
 	types    *definitions.Chooser
 	maxBytes int // of a message that is unpacked
 	made     map[connKey]*translated
@@ -74,8 +76,8 @@ func newTranslator(types *definitions.Chooser) *translator {
 	return &translator{types: types, maxBytes: db3.MaxMessageBytes, made: map[connKey]*translated{}, about: map[*TopicReport]*rosbag.Connection{}, lost: map[string]*TopicReport{}}
 }
 
-// of returns the translation of a channel of a file with a number of messages, nil if these cannot be translated.
-func (t *translator) of(r raw, c *rosbag.Connection, messages uint64, qos map[string]string) *translated {
+// of returns the translation of a channel with a number of messages, nil if these cannot be translated.
+func (t *translator) of(c *rosbag.Connection, messages uint64, qos map[string]string) *translated {
 	encoding, foreign := c.Header.Get(rosbag.KeyMCAPEncoding)
 	if !foreign { // a channel of ROS 1
 		key := connKey{c.Topic, definitions.Key{Name: c.Header.Type(), Schema: fmt.Sprint(len(t.conns))}, c.Header.Latching()}
@@ -83,15 +85,8 @@ func (t *translator) of(r raw, c *rosbag.Connection, messages uint64, qos map[st
 		t.reports = append(t.reports, report)
 		return t.add(key, c.Header, nil, report)
 	}
-	schema, _ := c.Header.Get(rosbag.KeyMCAPSchema)
-	schemaEncoding, _ := c.Header.Get(rosbag.KeyMCAPSchemaEncoding)
-	kind := definitions.Key{Name: c.Header.Type(), Encoding: schemaEncoding, Schema: schema}
-	to, replaced, err := t.typeOf(kind, encoding, func() []byte {
-		if messages == 0 {
-			return nil
-		}
-		return t.firstOf(r, c)
-	})
+	kind := kindOf(c)
+	to, replaced, err := t.typeOf(kind, encoding, func() []byte { return t.firstOf(kind) })
 	if err != nil {
 		t.leaveOut(c, messages, err)
 		return nil
@@ -127,6 +122,12 @@ func (t *translator) of(r raw, c *rosbag.Connection, messages uint64, qos map[st
 	}
 	t.reports = append(t.reports, report)
 	return t.add(key, h, to, report)
+}
+
+// use adds a file. All are there before the first channel is translated.
+func (t *translator) use(r raw) {
+	t.files = append(t.files, r)
+	t.counts = append(t.counts, rosbag.Counts(r))
 }
 
 // callerID is the publisher of all messages: recordings of ROS 2 do not say which node sent them.
@@ -186,8 +187,31 @@ func (t *translator) typeOf(key definitions.Key, encoding string, first func() [
 	return t.types.Choose(key, first)
 }
 
-// firstOf returns the first message of a channel of a file, nil if there is none that can be read.
-func (t *translator) firstOf(r rosbag.Source, c *rosbag.Connection) []byte {
+// kindOf returns what a channel says of its type.
+func kindOf(c *rosbag.Connection) definitions.Key {
+	encoding, _ := c.Header.Get(rosbag.KeyMCAPSchemaEncoding)
+	schema, _ := c.Header.Get(rosbag.KeyMCAPSchema)
+	return definitions.Key{Name: c.Header.Type(), Encoding: encoding, Schema: schema}
+}
+
+// firstOf returns the first message of a type, of all channels and files, nil if there is none that can be read. A channel
+// may have messages only in a later file, or none where another one has.
+func (t *translator) firstOf(kind definitions.Key) []byte {
+	for i, r := range t.files {
+		for _, c := range r.Connections() {
+			if encoding, _ := c.Header.Get(rosbag.KeyMCAPEncoding); t.counts[i][c] == 0 || encoding != "cdr" || kindOf(c) != kind {
+				continue
+			}
+			if data := t.first(r, c); data != nil {
+				return data
+			}
+		}
+	}
+	return nil
+}
+
+// first returns the first message of a channel of a file, nil if there is none that can be read.
+func (t *translator) first(r raw, c *rosbag.Connection) []byte {
 	cursor := r.Cursor(rosbag.Query{Keep: func(other *rosbag.Connection) bool { return other == c }})
 	defer cursor.Close()
 	m, err := cursor.Next()
@@ -213,12 +237,13 @@ type translatedFile struct {
 	maxBytes int // of a message that is unpacked
 }
 
-// newTranslatedFile translates the connections of a file.
-func newTranslatedFile(r raw, number int, t *translator, qos map[string]string) *translatedFile {
+// newTranslatedFile translates the connections of a file of t.
+func newTranslatedFile(number int, t *translator, qos map[string]string) *translatedFile {
+	r := t.files[number]
 	f := &translatedFile{raw: r, number: number, conns: map[*rosbag.Connection]*translated{}, maxBytes: t.maxBytes}
-	counts := rosbag.Counts(r)
+	counts := t.counts[number]
 	for _, c := range r.Connections() {
-		if to := t.of(r, c, counts[c], qos); to != nil {
+		if to := t.of(c, counts[c], qos); to != nil {
 			f.conns[c] = to
 		}
 	}

@@ -1,6 +1,9 @@
 package ros2_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -81,5 +84,27 @@ func TestDefinitionsOfTypes(t *testing.T) {
 				t.Errorf("%d messages, want %d; errors %v", len(all), want, wrong)
 			}
 		})
+	}
+}
+
+// TestOtherChannelDecides: without definitions, the messages of another topic, or of a later file, say which
+// distribution recorded.
+func TestOtherChannelDecides(t *testing.T) {
+	t.Parallel()
+	humble := "\x00\x01\x00\x00" + strings.Repeat("\x00", 8) + "\x01\x00\x00\x00\x00" + strings.Repeat("\x00", 3+4*4)
+	kind := rosbag2.Topic{Type: "sensor_msgs/msg/Range", Serialization: "cdr"}
+	silent, other := kind, kind
+	silent.Name, other.Name = "/a", "/b"
+	dir := t.TempDir()
+	for i, rows := range [][]got{{}, {{topic: "/b", at: 1e9, data: humble}}, {{topic: "/a", at: 2e9, data: humble}}} {
+		file := database(t, []rosbag2.Topic{silent, other}, rows...)
+		if err := os.Rename(file, filepath.Join(dir, fmt.Sprintf("x_%d.db3", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := openSource(t, dir, ros2.OpenOptions{})
+	all, wrong := lines(s, rosbag.Query{})
+	if len(all) != 2 || len(wrong) > 0 || len(s.Info().Damage) > 0 || len(s.Connections()) != 2 {
+		t.Errorf("%d messages, %v, %v", len(all), wrong, s.Info().Damage)
 	}
 }
