@@ -32,12 +32,14 @@ func deafSubscriber(g *harness.Graph, n *tcpros.Node, player, topic string) {
 func connect(g *harness.Graph, n *tcpros.Node, player, topic, name string) tcpros.Header {
 	g.T.Helper()
 	var address string
+	hc := xmlrpc.NewHTTPClient(harness.Timeout)
+	defer hc.CloseIdleConnections() // each has a descriptor of the player
 	g.Eventually(topic+" is offered", func() bool {
 		uri, err := n.Master().LookupNode(g.T.Context(), player)
 		if err != nil {
 			return false
 		}
-		answer, err := xmlrpc.Call(g.T.Context(), xmlrpc.NewHTTPClient(harness.Timeout), uri, "requestTopic", "/deaf", topic, []any{[]any{"TCPROS"}})
+		answer, err := xmlrpc.Call(g.T.Context(), hc, uri, "requestTopic", "/deaf", topic, []any{[]any{"TCPROS"}})
 		if err != nil {
 			return false
 		}
