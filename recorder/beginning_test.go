@@ -140,6 +140,29 @@ func TestSnapshotBesideLargeMessages(t *testing.T) {
 	}
 }
 
+// TestSnapshotBeginsWithAnOpenChunk: the window begins with a message of the open chunk, which comes after the chunk of a large
+// message that is a little later.
+func TestSnapshotBeginsWithAnOpenChunk(t *testing.T) {
+	t.Parallel()
+	p := ringPipeline(t, Options{Snapshot: Snapshot{PreRoll: 3 * time.Second}})
+	small, large := open(t, p, "/small", "/p"), open(t, p, "/large", "/q")
+	start := time.Now()
+	from := start.Add(10 * time.Second)
+	arrive(small, start, 50)
+	p.tick(start.Add(2 * time.Second))
+	arrive(small, from.Add(time.Millisecond), 50)
+	arrive(large, from.Add(2*time.Millisecond), 200_000)
+	arrive(small, from.Add(20*time.Millisecond), 50)
+	p.tick(from.Add(2 * time.Second))
+	r := readBag(t, take(t, p, from.Add(3*time.Second)).Out.Target())
+	if first, all := r.Span(0).Start, r.Info().Start; first != all || all != rosbag.TimeOf(from.Add(time.Millisecond)) {
+		t.Errorf("its first chunk begins at %v, and the snapshot %v before", first, first.Sub(all))
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // readBag opens a bag until the end of the test.
 func readBag(t *testing.T, path string) *bagfmt.Reader {
 	t.Helper()

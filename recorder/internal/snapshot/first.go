@@ -68,7 +68,7 @@ func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, w
 	}
 	w.In.GiveBack(old)
 	w.In.Count(fresh)
-	return &latch.Chunk{Sealed: fresh.Sealed, Buffer: fresh}, true
+	return &latch.Chunk{Sealed: fresh.Sealed, Buffer: fresh, FirstAt: old.FirstAt, LastAt: old.LastAt}, true
 }
 
 // windowIn returns how long after the first message of a chunk the window of a snapshot begins, by the stamps of the
