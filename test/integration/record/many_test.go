@@ -147,7 +147,7 @@ func TestManyPublishers(t *testing.T) {
 			g.Eventually("all publishers are linked or counted as left out", func() bool {
 				metrics = metricsOf(t, port)
 				return strings.Contains(metrics, fmt.Sprintf("gorecord_messages_total{topic=\"/t\"} %d\n", tt.linked)) &&
-					strings.Contains(metrics, fmt.Sprintf("gorecord_publishers_refused_total{topic=\"/t\"} %d\n", left))
+					strings.Contains(metrics, fmt.Sprintf("gorecord_publishers_refused{topic=\"/t\"} %d\n", left))
 			}, func() string { return metrics })
 			p.Signal(syscall.SIGINT)
 			if left == 0 {

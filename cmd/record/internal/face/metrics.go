@@ -24,7 +24,7 @@ func describeRecording() *metrics.Set {
 	d.Add("gorecord_messages_passed_total", "Messages that came while paused or stopped.", "topic")
 	d.Add("gorecord_links_lost_total", "Connections to publishers that broke: neither side closed them.", "topic")
 	d.Add("gorecord_publishers", "Publishers with a link, by topic.", "topic")
-	d.Add("gorecord_publishers_refused_total", "Publishers that were not connected to, for want of memory or file descriptors.", "topic")
+	d.Add("gorecord_publishers_refused", "Publishers that were not connected to, for want of memory or file descriptors.", "topic")
 	d.Add("gorecord_last_message_age_seconds", "Time since the last message; without any, since the beginning.", "topic")
 	d.Add("gorecord_findings", "Topics that are silent, slow or too fast now, or whose stamps are off, by kind.", "kind")
 	d.Add("gorecord_finding_age_seconds", "How long a topic has been silent, slow, too fast, or with stamps that are off; absent while it is not.", "topic", "kind")
@@ -213,7 +213,7 @@ func collectTopics(ch chan<- prometheus.Metric, stats *control.Stats) {
 		d.Counter(ch, "gorecord_messages_passed_total", s.passed, topic)
 		d.Counter(ch, "gorecord_links_lost_total", s.links, topic)
 		d.Gauge(ch, "gorecord_publishers", s.publishers, topic)
-		d.Counter(ch, "gorecord_publishers_refused_total", s.refused, topic)
+		d.Gauge(ch, "gorecord_publishers_refused", s.refused, topic)
 		d.Gauge(ch, "gorecord_last_message_age_seconds", s.age.Seconds(), topic)
 		for cause, n := range s.causes {
 			d.Counter(ch, "gorecord_messages_dropped_total", n, topic, cause)
