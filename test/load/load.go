@@ -46,9 +46,25 @@ const (
 	definition = "string data\n"
 )
 
+// Kind is a type of messages. The zero Kind is TypeName.
+type Kind struct {
+	Type, MD5Sum, Definition string
+	Payload                  []byte // of each message; its first four bytes are replaced by the number of the message
+}
+
+// Number returns which message of a topic with that type a payload is.
+func Number(typ string, payload []byte) int {
+	at := 0
+	if typ == TypeName {
+		at = 4 // after the length of the string
+	}
+	return int(binary.LittleEndian.Uint32(payload[at:]))
+}
+
 // Publisher offers one topic on the loopback interface.
 type Publisher struct {
 	topic, node string
+	kind        Kind
 	api         *xmlrpc.Server
 	master      *apimaster.Client
 	apiURI      string
@@ -60,7 +76,15 @@ type Publisher struct {
 
 // Advertise registers the topic at the master at address (host:port).
 func Advertise(ctx context.Context, address, node, topic string) (*Publisher, error) {
-	p := &Publisher{topic: topic, node: node, links: make(chan net.Conn), done: make(chan struct{})}
+	return AdvertiseKind(ctx, address, node, topic, Kind{})
+}
+
+// AdvertiseKind is Advertise for messages of a kind.
+func AdvertiseKind(ctx context.Context, address, node, topic string, kind Kind) (*Publisher, error) {
+	if kind.Type == "" {
+		kind.Type, kind.MD5Sum, kind.Definition = TypeName, md5sum, definition
+	}
+	p := &Publisher{topic: topic, node: node, kind: kind, links: make(chan net.Conn), done: make(chan struct{})}
 	var lc net.ListenConfig
 	var err error
 	if p.data, err = lc.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
@@ -75,7 +99,7 @@ func Advertise(ctx context.Context, address, node, topic string) (*Publisher, er
 	p.wg.Go(p.accept)
 	p.apiURI = fmt.Sprintf("http://%s/", api.Addr())
 	p.master = apimaster.NewClient(address, node, xmlrpc.NewHTTPClient(5*time.Second))
-	if _, err := p.master.RegisterPublisher(topic, TypeName, p.apiURI); err != nil {
+	if _, err := p.master.RegisterPublisher(topic, kind.Type, p.apiURI); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
@@ -129,10 +153,10 @@ func (p *Publisher) greet(conn net.Conn) error {
 	_, err := conn.Write(tcpros.AppendHeader(nil, tcpros.Header{
 		{Key: "callerid", Value: p.node},
 		{Key: "latching", Value: "0"},
-		{Key: "md5sum", Value: md5sum},
-		{Key: "message_definition", Value: definition},
+		{Key: "md5sum", Value: p.kind.MD5Sum},
+		{Key: "message_definition", Value: p.kind.Definition},
 		{Key: "topic", Value: p.topic},
-		{Key: "type", Value: TypeName},
+		{Key: "type", Value: p.kind.Type},
 	}))
 	return errors.Join(err, conn.SetReadDeadline(time.Time{}))
 }
@@ -142,7 +166,7 @@ func (p *Publisher) Address() string { return p.data.Addr().String() }
 
 // Serve waits for one subscriber, has send write messages of size bytes to it, and
 // returns when the subscriber has read to the end. Message n holds n in bytes 4 to 7
-// and is a valid std_msgs/String.
+// and is a valid std_msgs/String; of a Kind with a Payload, size is that of the Payload.
 func (p *Publisher) Serve(ctx context.Context, size int, send func(*Link) error) error {
 	var conn net.Conn
 	select {
@@ -157,7 +181,7 @@ func (p *Publisher) Serve(ctx context.Context, size int, send func(*Link) error)
 	}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // a closed link is as good
 	defer stop()
-	if err := send(&Link{tcp, size}); err != nil {
+	if err := send(&Link{tcp, size, p.kind.Payload}); err != nil {
 		return err
 	}
 	return readToEnd(tcp)
@@ -175,14 +199,15 @@ func (p *Publisher) Pace(ctx context.Context, size, count int, period time.Durat
 
 // Link is the connection of one subscriber.
 type Link struct {
-	conn *net.TCPConn
-	size int
+	conn    *net.TCPConn
+	size    int
+	payload []byte // of each message; nil for a std_msgs/String
 }
 
 // Flood sends count messages as fast as the subscriber takes them, and fewer once
 // stop is closed. It returns how many.
 func (l *Link) Flood(count int, stop <-chan struct{}) (sent int, err error) {
-	batch := newFrames(max(1, 64<<10/(4+l.size)), l.size) // small messages go out many at a time
+	batch := newFrames(max(1, 64<<10/(4+l.size)), l.size, l.payload) // small messages go out many at a time
 	for sent < count {
 		select {
 		case <-stop:
@@ -202,7 +227,7 @@ func (l *Link) Flood(count int, stop <-chan struct{}) (sent int, err error) {
 // not move. sent is told of each: how many are out by now, and when it was due, or
 // when its sending began if this side woke up late. An error of sent ends it.
 func (l *Link) Pace(ctx context.Context, count int, period time.Duration, sent func(n int, due time.Time) error) error {
-	one := newFrames(1, l.size)
+	one := newFrames(1, l.size, l.payload)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	next := time.Now()
@@ -245,6 +270,7 @@ func readToEnd(conn *net.TCPConn) error {
 type frames struct {
 	buf         []byte
 	count, size int
+	number      int // offset of the number in a frame
 }
 
 // Fill makes b what all messages hold.
@@ -263,8 +289,17 @@ func FillFrom(b []byte, seed uint64) {
 	}
 }
 
-func newFrames(count, size int) *frames {
-	f := &frames{make([]byte, count*(4+size)), count, size}
+func newFrames(count, size int, payload []byte) *frames {
+	f := &frames{make([]byte, count*(4+size)), count, size, 8}
+	if payload != nil {
+		f.number = 4
+		for i := range count {
+			frame := f.buf[i*(4+size):]
+			binary.LittleEndian.PutUint32(frame, uint32(size))
+			copy(frame[4:4+size], payload)
+		}
+		return f
+	}
 	Fill(f.buf)
 	for i := range count {
 		frame := f.buf[i*(4+size):]
@@ -278,7 +313,7 @@ func newFrames(count, size int) *frames {
 func (f *frames) send(conn net.Conn, n, most int) (int, error) {
 	k := min(f.count, most)
 	for i := range k {
-		binary.LittleEndian.PutUint32(f.buf[i*(4+f.size)+8:], uint32(n+i))
+		binary.LittleEndian.PutUint32(f.buf[i*(4+f.size)+f.number:], uint32(n+i))
 	}
 	if _, err := conn.Write(f.buf[:k*(4+f.size)]); err != nil {
 		return 0, fmt.Errorf("load: message %d: %w", n, err)

@@ -19,6 +19,7 @@ type stream struct {
 	size, count int
 	period      time.Duration // between messages; zero sends as fast as they are taken
 	until       <-chan struct{}
+	kind        load.Kind                               // with a Payload of size bytes; the zero Kind sends std_msgs/String
 	each        func(l *load.Link, due time.Time) error // told of each message; needs a period
 }
 
@@ -35,7 +36,7 @@ type flow struct {
 func advertise(ctx context.Context, m *master.Master, streams []stream) (*flow, error) {
 	f := &flow{streams: streams, sent: make([]int, len(streams))}
 	for _, s := range streams {
-		p, err := load.Advertise(ctx, m.Addr().String(), s.topic, s.topic)
+		p, err := load.AdvertiseKind(ctx, m.Addr().String(), s.topic, s.topic, s.kind)
 		if err != nil {
 			return nil, errors.Join(err, f.close())
 		}

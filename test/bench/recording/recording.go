@@ -6,11 +6,11 @@ package recording
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -67,6 +67,7 @@ func (r *recording) count() (map[string]int, error) {
 	all := rosbag.NewSequence(files, rosbag.SequenceOptions{})
 	defer all.Close()
 	all.SetFilter(rosbag.Query{Workers: 2, Reuse: true})
+	sent := r.flow.topics()
 	seen := map[string][]bool{}
 	counts := map[string]int{}
 	for all.HasNext() {
@@ -74,11 +75,11 @@ func (r *recording) count() (map[string]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		if m.Conn.Header.Type() != load.TypeName {
+		topic := m.Conn.Topic
+		if !slices.Contains(sent, topic) {
 			continue // the recorder's own
 		}
-		data, topic := m.Data(), m.Conn.Topic
-		n := int(binary.LittleEndian.Uint32(data[4:]))
+		n := load.Number(m.Conn.Header.Type(), m.Data())
 		if missing := n + 1 - len(seen[topic]); missing > 0 {
 			seen[topic] = append(seen[topic], make([]bool, missing)...)
 		}

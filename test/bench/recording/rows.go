@@ -26,6 +26,7 @@ var Rows = []station.Row{
 	{Name: "1,000 splits at 50 MB/s", Measure: splits},
 	{Name: "40 topics at 50 MB/s, watched", Measure: watched},
 	{Name: "100 MB/s, viewed", Measure: viewed},
+	{Name: "100 MB/s, viewed on the page", Measure: looked},
 	{Name: "1 topic at 50 MB/s, uploaded", Measure: uploaded},
 	{Name: "SIGTERM at 100 MB/s", Measure: terminated(false)},
 	{Name: "SIGTERM, the master dead", Measure: terminated(true)},

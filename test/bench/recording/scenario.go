@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/test/bench/figures"
 	"github.com/gorosbag/gorosbag/test/bench/station"
+	"github.com/gorosbag/gorosbag/test/load"
 )
 
 const (
@@ -29,6 +30,7 @@ type scenario struct {
 	args         []string      // of both recorders
 	unsynced     bool          // gorecord --sync none; stock never syncs
 	oneCore      bool          // each program has one core
+	first        load.Kind     // of the first topic, with a Payload of size bytes; the zero Kind for that of all
 
 	rate     float64 // at least this many times the messages a second of stock; zero asks nothing
 	ofCopy   float64 // at least this share of the plain copy's bytes a second; zero asks nothing
@@ -41,6 +43,7 @@ func (s scenario) streams() []stream {
 	for i := range all {
 		all[i] = stream{topic: fmt.Sprintf("/load%d", i), size: s.size, count: s.count, period: s.period}
 	}
+	all[0].kind = s.first
 	return all
 }
 
