@@ -245,6 +245,7 @@ func TestCompressedErrors(t *testing.T) {
 		"jpeg 2000":               {"jp2", []byte("\x00\x00\x00\x0cjP  \r\n\x87\n"), picture.Options{}, picture.ErrUnknown, "JPEG 2000: no browser shows it, and it cannot be shown here"},
 		"png bomb":                {"png", pngHead(65535, 65535, 8), picture.Options{}, picture.ErrLimit, "PNG: picture of 65535 x 65535 pixels, more than 64 million: too large to be shown"},
 		"jpeg bomb":               {"jpeg", unhex("ffd8 ffc0 0011 08 ffff ffff 03 012200 021101 031101"), picture.Options{}, picture.ErrLimit, "JPEG: picture of 65535 x 65535 pixels, more than 64 million: too large to be shown"},
+		"jpeg bomb hidden":        {"jpeg", unhex("ffd8 ff00 0020 ffc0 000b 08 ffff ffff 01 011100" + strings.Repeat("00", 17) + "ffc0 000b 08 0008 0008 01 011100"), picture.Options{Pixels: true}, picture.ErrCorrupt, "JPEG: damaged picture: no size"},
 		"jpeg without size":       {"jpeg", unhex("ffd8 ffda 0008 0000"), picture.Options{}, picture.ErrCorrupt, "JPEG: damaged picture: no size"},
 		"jpeg ends":               {"jpeg", unhex("ffd8 ff"), picture.Options{}, picture.ErrCorrupt, "JPEG: damaged picture: no size"},
 		"png of no pixels":        {"png", whole[:20], picture.Options{}, picture.ErrCorrupt, ""},

@@ -88,7 +88,9 @@ func jpegSize(data []byte) (fileSize, error) {
 			break
 		}
 		marker := data[at+1]
-		if marker == 0xff || marker == 0x01 || marker >= 0xd0 && marker <= 0xd7 { // a fill byte, or a marker without a segment
+		// Like Go's decoder, which must not find another size than the one that was checked: it takes no length after
+		// 0xff 0x00.
+		if marker == 0xff || marker <= 0x01 || marker >= 0xd0 && marker <= 0xd7 { // a fill byte, or a marker without a segment
 			at++
 			if marker != 0xff {
 				at++
