@@ -95,6 +95,9 @@ func (e *Eye) make(ctx context.Context, t *rosmsg.Type, payload []byte, place Pl
 func (e *Eye) Small(ctx context.Context, camera string, at rosbag.Time, t *rosmsg.Type, payload []byte, place Place) (kept.Answer, error) {
 	key := camera + " " + place.ID
 	if a, ok := e.small.Get(key); ok {
+		if f, measured := a.Note.(picture.Figures); measured {
+			e.note(camera, at, f) // the history may have dropped it since
+		}
 		return a, nil
 	}
 	a, figures, measured, err := e.make(ctx, t, payload, place, picture.Options{Width: smallWidth, Height: smallHeight, Pixels: true})
@@ -103,6 +106,7 @@ func (e *Eye) Small(ctx context.Context, camera string, at rosbag.Time, t *rosms
 	}
 	if measured {
 		e.note(camera, at, figures)
+		a.Note = figures
 	}
 	a.Key = key
 	a.Body = append([]byte(nil), a.Body...) // of a picture in a message

@@ -21,7 +21,14 @@ type Answer struct {
 	Body      []byte
 	MediaType string
 	About     string // what else belongs to it
+	Note      any    // what its maker wants to know again: a few bytes
 }
+
+// overhead is about what an entry takes beside its texts.
+const overhead = 256
+
+// size returns about how many bytes an answer takes.
+func (a *Answer) size() int { return len(a.Key) + len(a.Body) + len(a.About) + overhead }
 
 // New returns a Cache of at most so many bytes.
 func New(most int) *Cache {
@@ -42,23 +49,23 @@ func (c *Cache) Get(key string) (Answer, bool) {
 
 // Put keeps an answer, which must not change any more, unless it is too large.
 func (c *Cache) Put(k Answer) {
-	if len(k.Body) > c.most/4 {
+	if k.size() > c.most/4 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.byKey[k.Key]; ok {
-		c.bytes += len(k.Body) - len(e.Value.(*Answer).Body)
+		c.bytes += k.size() - e.Value.(*Answer).size()
 		e.Value = &k
 		c.order.MoveToFront(e)
 	} else {
 		c.byKey[k.Key] = c.order.PushFront(&k)
-		c.bytes += len(k.Body)
+		c.bytes += k.size()
 	}
 	for c.bytes > c.most {
 		last := c.order.Back()
 		old := c.order.Remove(last).(*Answer)
 		delete(c.byKey, old.Key)
-		c.bytes -= len(old.Body)
+		c.bytes -= old.size()
 	}
 }
