@@ -232,8 +232,8 @@ func (x *searching) forwards(ctx context.Context) (found *recorded.Found, err er
 
 // backwards looks in ever longer stretches of time, each from its start, for the last match.
 func (x *searching) backwards(ctx context.Context) (found *recorded.Found, err error) {
-	end := x.after.Time
-	for length := time.Second; found == nil && !end.Before(x.set.Start); length = min(2*length, time.Minute) {
+	end, more := x.set.LatestUntil(x.after.Time) // years without messages cost nothing: clocks of robots jump
+	for length := time.Second; more && found == nil; length = min(2*length, time.Minute) {
 		start := end.Add(-length)
 		err := x.each(ctx, start, end, func(f recorded.Found) bool {
 			if f.Time != x.after.Time || x.topic != "" && f.Number < x.after.Number {
@@ -247,7 +247,7 @@ func (x *searching) backwards(ctx context.Context) (found *recorded.Found, err e
 		if start.IsZero() {
 			break
 		}
-		end = start.Add(-1)
+		end, more = x.set.LatestUntil(start.Add(-1))
 	}
 	return found, nil
 }

@@ -229,6 +229,9 @@ func TestSearch(t *testing.T) {
 	if typo := search("at", "0", "topic", "/odom", "q", "m.poze.x > 1"); typo.Found != nil || !strings.Contains(typo.Note, "poze") {
 		t.Errorf("a field that is not there: %+v", typo)
 	}
+	if none := search("at", "4e9", "backwards", "1", "q", "no such text"); none.Found != nil || !none.Done { // a century late
+		t.Errorf("no text before a late time: %+v", none)
+	}
 	ask(t, c, "search", 400, "at", "0", "q", "m.x >")
 	ask(t, c, "search", 400, "at", "0", "q", "")
 }

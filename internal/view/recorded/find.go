@@ -135,6 +135,23 @@ func (s *Set) before(ctx context.Context, topic string, t rosbag.Time) (Found, e
 	return Found{}, ErrNone
 }
 
+// LatestUntil returns the latest time, at most t, at which there may be a message of any topic; ok is false if there is none.
+func (s *Set) LatestUntil(t rosbag.Time) (latest rosbag.Time, ok bool) {
+	for p := range s.spans {
+		if t.Before(p.Start) {
+			continue
+		}
+		end := p.End
+		if t.Before(end) {
+			end = t
+		}
+		if !ok || latest.Before(end) {
+			latest, ok = end, true
+		}
+	}
+	return latest, ok
+}
+
 // backwards looks for the latest message at t or before in ever longer stretches of time.
 func (s *Set) backwards(ctx context.Context, topic string, t, first rosbag.Time) (Found, error) {
 	for length := time.Second; ; length *= 4 {

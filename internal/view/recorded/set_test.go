@@ -190,3 +190,25 @@ func TestFind(t *testing.T) {
 		t.Errorf("the second of the same time: %q", got)
 	}
 }
+
+// TestLatestUntil: what is before a jump of the clock is found at once.
+func TestLatestUntil(t *testing.T) {
+	t.Parallel()
+	const year = 365 * 24 * 3600 * 1000
+	s := recorded.New([]*bags.Recording{write(t, message{"/a", 0, "x"}), write(t, message{"/a", year, "x"}, message{"/a", year + 50, "x"})})
+	for name, test := range map[string]struct {
+		until, want int
+		ok          bool
+	}{
+		"before all":      {-1, 0, false},
+		"the first":       {0, 0, true},
+		"in the silence":  {year - 1, 0, true},
+		"in the second":   {year + 10, year + 10, true},
+		"behind all":      {3 * year, year + 50, true},
+		"the last itself": {year + 50, year + 50, true},
+	} {
+		if got, ok := s.LatestUntil(at(test.until)); ok != test.ok || ok && got != at(test.want) {
+			t.Errorf("%s: %v %t, want %v %t", name, got, ok, at(test.want), test.ok)
+		}
+	}
+}
