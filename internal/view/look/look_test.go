@@ -242,3 +242,32 @@ func TestFrames(t *testing.T) {
 		}
 	}
 }
+
+// TestLongTexts: of the texts of a field no more is kept than a band shows.
+func TestLongTexts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := live.NewStore(live.Limits{}, func(live.ChannelID) []live.Frame { return nil })
+		feed := store.Open(live.Channel{Topic: "/log", Type: "test/Text", MD5Sum: "x", Definition: "string data\n"})
+		w := look.New(store, time.Now())
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			w.Run(ctx)
+		}()
+		w.Want("/log", "data")
+		const each = 100_000
+		payload := append(binary.LittleEndian.AppendUint32(nil, each), strings.Repeat("x", each)...)
+		for n := range 20 {
+			synctest.Wait()
+			feed.Put(rosbag.TimeOf(time.Now()).Add(time.Duration(n)*time.Millisecond), payload, 0)
+		}
+		synctest.Wait()
+		if values, bytes := w.KeptText("/log", "data"); values < 5 || bytes > 300*values {
+			t.Errorf("%d values with texts of %d bytes", values, bytes)
+		}
+		cancel()
+		<-done
+	})
+}

@@ -224,6 +224,10 @@ func (x *field) add(f live.Frame) {
 	var err error
 	if x.reads.Bands {
 		v.text, err = x.reads.Text(f.Payload)
+		v.text = plot.Short(v.text) // a band shows no more, and there may be many
+		if n := len(x.values); n > 0 && x.values[n-1].text == v.text {
+			v.text = x.values[n-1].text // one copy of a state that lasts
+		}
 	} else {
 		v.number, err = x.reads.Number(f.Payload)
 	}

@@ -7,6 +7,7 @@ package plot
 import (
 	"math"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -109,11 +110,21 @@ func NewBands(axis Axis, gap time.Duration) *Bands { return &Bands{axis: axis, g
 // Break ends the present band.
 func (b *Bands) Break() { b.ends = true }
 
+// Short returns as much of a text as a band has.
+func Short(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	end := maxText
+	for end > maxText-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + " …"
+}
+
 // Add adds the text of a message.
 func (b *Bands) Add(t rosbag.Time, text string) {
-	if len(text) > maxText {
-		text = text[:maxText] + " …"
-	}
+	text = Short(text)
 	n := len(b.list)
 	if n == 0 {
 		b.list = append(b.list, Band{From: t, To: t, Text: text})

@@ -68,6 +68,18 @@ func TestBackwards(t *testing.T) {
 	}
 }
 
+func TestShort(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"ok": "ok", strings.Repeat("x", 200): strings.Repeat("x", 200), strings.Repeat("x", 201): strings.Repeat("x", 200) + " …",
+		strings.Repeat("x", 199) + "ä": strings.Repeat("x", 199) + " …",
+	} {
+		if got := plot.Short(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestBands(t *testing.T) {
 	t.Parallel()
 	b := plot.NewBands(plot.Axis{From: at(0), To: at(100), Columns: 10}, 30*time.Microsecond)
