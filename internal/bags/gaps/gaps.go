@@ -42,8 +42,8 @@ type Report struct {
 	Usual      []finding.Usual // what is usual for each topic, by name
 	Latched    map[string]bool // topics with a publisher that latches
 
-	// Nothing are the times at which no message of any topic was recorded, if there are several regular topics: a pause, or
-	// the recorder was stopped.
+	// Nothing are the times at which no message of any topic was recorded, if there are several regular topics, or for very
+	// long: a pause, or the recorder was stopped.
 	Nothing []Pause
 }
 
@@ -56,8 +56,14 @@ type Pause struct {
 // own begins the topics of gorecord itself. A mark is dated back, so it says nothing about when messages came.
 const own = "/gorecord/"
 
-// longPause is the shortest time without any message that is told.
-const longPause = 2 * time.Second
+const (
+	// longPause is the shortest time without any message that is told.
+	longPause = 2 * time.Second
+
+	// longest is the longest time without any message that is looked through: after more than that the recorder was stopped,
+	// or its clock was set, which may be a matter of decades.
+	longest = time.Hour
+)
 
 // arrival is a message.
 type arrival struct {
@@ -142,8 +148,8 @@ func (f *finder) take(a arrival) {
 	case f.last == 0:
 		f.next, f.last = a.at+int64(finding.Every), a.at
 	}
-	if pause := time.Duration(a.at - f.last); f.several && pause > longPause {
-		if f.regular() > 1 {
+	if pause := time.Duration(a.at - f.last); f.several && pause > longPause || pause > longest {
+		if pause > longest || f.regular() > 1 {
 			f.report.Nothing = append(f.report.Nothing, Pause{timeOf(f.last), pause})
 		}
 		f.next = a.at + int64(finding.Every) // the watch sees that it was stopped
@@ -194,12 +200,15 @@ func (f *finder) note(c finding.Change, at int64) {
 
 // end ends the recording.
 func (f *finder) end() {
-	if f.last > 0 {
-		f.lookUntil(nanoseconds(f.report.End))
+	rest := time.Duration(0) // at the end, not looked through
+	if end := nanoseconds(f.report.End); f.last > 0 {
+		until := min(end, f.last+int64(longest))
+		f.lookUntil(until)
+		rest = time.Duration(end - until)
 	}
 	for _, now := range f.watch.Findings() {
 		if e := f.open[key{now.Topic, now.Kind}]; e != nil {
-			e.For = now.For
+			e.For = now.For + rest
 			f.report.Episodes = append(f.report.Episodes, *e)
 		}
 	}

@@ -123,6 +123,14 @@ func TestFind(t *testing.T) {
 		"one topic": {
 			[][]message{every("/a", 0.1, 0, 20, 0), every("/a", 0.1, 50, 60, 0)}, "  +19.90s  /a silent for 30 s\n", "",
 		},
+		"one topic, whose clock was set": {
+			[][]message{every("/a", 0.1, -1.6e9, -1.6e9+20, 0), every("/a", 0.1, 0, 20, 0)},
+			"  +19.90s  nothing was recorded for 50 years: a pause, or the recorder was stopped\n", "",
+		},
+		"nothing but a mark, long after": {
+			[][]message{every("/a", 0.1, 0, 20, 0), every("/gorecord/marks", 1, 2e8, 2e8+1, 0)},
+			"  +19.90s  /a silent for 6 years, until the end\n", "",
+		},
 		"no messages": {nil, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
