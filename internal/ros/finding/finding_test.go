@@ -1,6 +1,7 @@
 package finding_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -143,6 +144,34 @@ func TestSums(t *testing.T) {
 	for _, u := range w.Usual() {
 		if u.Topic == "/stays" && u.Hz != 0 {
 			t.Errorf("%s: %v Hz is usual, but it has to prove itself", u.Topic, u.Hz)
+		}
+	}
+}
+
+// TestNeverCameBeforeAPause: a topic that never appeared while messages were recorded counts, although nobody could say so
+// before the pause with which the recording ended.
+func TestNeverCameBeforeAPause(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		length, recorded float64
+		want             string
+	}{
+		"a short pause":       {6, 3, "1 true"},
+		"a long one":          {60, 3, "1 true"},
+		"ends at its size":    {1, 0.6, "1 true"},
+		"nothing is recorded": {60, 0, "1 false"},
+	} {
+		e, err := finding.Expect("/never=1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := finding.New([]finding.Expectation{e})
+		for at := 0.0; at < tc.length; at += finding.Every.Seconds() {
+			w.Look(seconds(at), seconds(at), at < tc.recorded, nil)
+		}
+		w.End(nil)
+		if all := w.Sums(); len(all) != 1 || fmt.Sprint(all[0].Episodes, all[0].Expected) != tc.want {
+			t.Errorf("%s: %+v, want %s", name, all, tc.want)
 		}
 	}
 }

@@ -36,17 +36,18 @@ type Sum struct {
 
 // Watch watches the topics of one recording. One goroutine owns it.
 type Watch struct {
-	expect []Expectation
-	topics map[string]*watched
-	at     time.Duration // the time that was watched; it begins with the first look
-	looked time.Time     // when Look was called last; zero before the first call
-	steady time.Time     // the time of the recording then
-	settle time.Duration // until then nothing is judged
-	round  int
-	counts bool         // expectations count now
-	found  []bool       // by expectation: whether a topic matches its glob; nil when the topics have changed
-	ended  [Kinds]tally // of topics whose accounts have ended
-	change []Change     // of the last look
+	expect  []Expectation
+	topics  map[string]*watched
+	at      time.Duration // the time that was watched; it begins with the first look
+	looked  time.Time     // when Look was called last; zero before the first call
+	steady  time.Time     // the time of the recording then
+	settle  time.Duration // until then nothing is judged
+	round   int
+	counts  bool         // expectations count now
+	counted bool         // they did at any time
+	found   []bool       // by expectation: whether a topic matches its glob; nil when the topics have changed
+	ended   [Kinds]tally // of topics whose accounts have ended
+	change  []Change     // of the last look
 }
 
 // tally counts episodes.
@@ -95,7 +96,7 @@ var irregular = []string{"/rosout", "/rosout_agg"}
 func (w *Watch) Look(now, steady time.Time, counts bool, topics []Arrivals) []Change {
 	before := w.at
 	stalled := w.tick(now, steady)
-	w.change, w.counts = w.change[:0], counts
+	w.change, w.counts, w.counted = w.change[:0], counts, w.counted || counts
 	w.round++
 	for i := range topics {
 		a := &topics[i]
@@ -233,9 +234,12 @@ func (w *Watch) End(topics []Arrivals) {
 		}
 	}
 	for _, t := range w.topics {
+		if t.expect == nil || t.any || !w.counted {
+			continue
+		}
 		c := &t.counts[Silent]
-		if t.expect != nil && !t.any && c.episodes == 0 && w.counts {
-			*c = tally{episodes: 1, time: w.at - t.began, unmet: true}
+		if c.unmet = true; c.episodes == 0 {
+			c.episodes, c.time = 1, w.at-t.began
 		}
 	}
 }
