@@ -11,7 +11,7 @@ import (
 type catalog struct {
 	mu       sync.Mutex
 	feeds    map[ChannelID]*Feed
-	channels []Channel // in the order in which they were opened; its elements never change
+	channels []Channel // in the order in which they were opened, with closed ones, see sweep; its elements never change
 	last     ChannelID
 	notices  map[string]string // by topic
 	changed  chan struct{}
@@ -38,10 +38,26 @@ func (c *catalog) close(f *Feed) bool {
 		return false
 	}
 	delete(c.feeds, f.channel.ID)
-	i := slices.IndexFunc(c.channels, func(o Channel) bool { return o.ID == f.channel.ID })
-	c.channels = slices.Concat(c.channels[:i], c.channels[i+1:]) // others may be reading the old slice
+	if len(c.channels) > 2*len(c.feeds) {
+		c.sweep()
+	}
 	c.tellChange()
 	return true
+}
+
+// sweep removes closed channels from the list: not at each close, because the end of a recording closes thousands of
+// channels, one by one. Called with the lock.
+func (c *catalog) sweep() {
+	if len(c.channels) == len(c.feeds) {
+		return
+	}
+	left := make([]Channel, 0, len(c.feeds)) // others may be reading the old slice
+	for i := range c.channels {
+		if c.feeds[c.channels[i].ID] != nil {
+			left = append(left, c.channels[i])
+		}
+	}
+	c.channels = left
 }
 
 // feed returns the feed of a channel; nil if it is not open.
@@ -55,6 +71,7 @@ func (c *catalog) feed(id ChannelID) *Feed {
 func (c *catalog) Channels() []Channel {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.sweep()
 	return slices.Clip(c.channels)
 }
 

@@ -183,6 +183,39 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
+// TestManyChannelsEnd: what the end of a channel costs does not grow with the number of channels.
+func TestManyChannelsEnd(t *testing.T) {
+	cost := func(topics int) time.Duration { // of 4000 channels
+		least := time.Duration(math.MaxInt64)
+		for range 3 {
+			began := testkit.CPUTime(t)
+			for range 4000 / topics {
+				s := live.NewStore(live.Limits{}, nil)
+				var feeds []*live.Feed
+				for range topics {
+					feeds = append(feeds, open(s, "/t"))
+				}
+				for i, f := range feeds {
+					f.Close()
+					if left := topics - 1 - i; left == topics/2 && len(s.Channels()) != left {
+						t.Fatalf("%d channels are open, want %d", len(s.Channels()), left)
+					}
+				}
+				if left := s.Channels(); len(left) != 0 {
+					t.Fatalf("%d channels are left", len(left))
+				}
+			}
+			least = min(least, testkit.CPUTime(t)-began)
+		}
+		return least
+	}
+	few, many := cost(100), cost(4000)
+	t.Logf("in stores of 100: %v, in one of 4000: %v", few, many)
+	if many > 10*few {
+		t.Errorf("4000 channels of one store end in %v, of stores with 100 in %v", many, few)
+	}
+}
+
 // TestSizeClasses: a larger size never has a lower class, and sizes in one class differ by less than a quarter.
 func TestSizeClasses(t *testing.T) {
 	t.Parallel()
