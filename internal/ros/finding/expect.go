@@ -122,4 +122,4 @@ func (r Range) Wrong(hz float64) string {
 }
 
 // patience returns how long a topic with an expected rate may have no message.
-func (r Range) patience() time.Duration { return patience(1 / r.Least) }
+func (r Range) patience(step time.Duration) time.Duration { return patience(1/r.Least, step) }

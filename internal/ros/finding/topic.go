@@ -40,9 +40,15 @@ type Arrivals struct {
 	Held     bool      // no messages can come now, because the receiver holds them up, or wants none
 }
 
-// patience returns how long a topic may be silent whose messages usually are a period apart, in seconds.
-func patience(period float64) time.Duration {
-	return max(time.Duration(min(silentPeriods*period, 1e9)*float64(time.Second)), leastSilence)
+// patience returns how long a topic may be silent whose messages usually are a period apart, in seconds. step is how much
+// time passes between looks: more than Every in a simulation that runs fast, which delays no message less.
+func patience(period float64, step time.Duration) time.Duration {
+	return max(time.Duration(min(silentPeriods*period, 1e9)*float64(time.Second)), atPace(leastSilence, step))
+}
+
+// atPace returns how much time passes in d of the wall clock if step passes between looks.
+func atPace(d, step time.Duration) time.Duration {
+	return time.Duration(float64(d) * step.Seconds() / Every.Seconds())
 }
 
 // episode is the time during which something was wrong with a topic.
@@ -114,8 +120,9 @@ func (t *topic) rebase(at time.Duration, a *Arrivals) {
 	t.stamps.received = a.Stamped.UnixNano()
 }
 
-// look takes what has come since the last look, at before. ago is how long ago the last message came.
-func (t *topic) look(before, at time.Duration, a *Arrivals, ago time.Duration) {
+// look takes what has come since the last look, at before. ago is how long ago the last message came, and step how much
+// time passes between looks.
+func (t *topic) look(before, at, step time.Duration, a *Arrivals, ago time.Duration) {
 	if t.linked < 0 && a.Links > 0 {
 		t.linked = at
 	}
@@ -138,20 +145,20 @@ func (t *topic) look(before, at time.Duration, a *Arrivals, ago time.Duration) {
 		t.skip = true
 	}
 	if n > 0 {
-		t.arrived(before, at-min(max(ago, 0), at-before), n)
+		t.arrived(before, step, at-min(max(ago, 0), at-before), n)
 	}
 	t.addStamp(a, n > 0)
 	t.window.add(at, n)
-	t.judge(at, a, n > 0)
+	t.judge(at, step, a, n > 0)
 	if n > 0 && !t.episodes[Silent].on && !t.episodes[Slow].on {
 		t.usual.learn(at, t.last, &t.window)
 	}
 }
 
 // arrived notes n messages, the last of which came at when.
-func (t *topic) arrived(before, when time.Duration, n uint64) {
+func (t *topic) arrived(before, step, when time.Duration, n uint64) {
 	gap := (when - t.last).Seconds()
-	if t.episodes[Silent].on && (t.resumed < 0 || when-t.last > goesOn) {
+	if t.episodes[Silent].on && (t.resumed < 0 || before-t.last > goesOn) {
 		t.resumed = when
 	}
 	switch {
@@ -164,7 +171,7 @@ func (t *topic) arrived(before, when time.Duration, n uint64) {
 	case t.skip:
 		t.usual.count += n
 	case t.episodes[Silent].on: // the distance is that of the silence
-	case t.usual.samples >= 3 && when-t.last > patience(t.usual.period()):
+	case t.usual.samples >= 3 && when-t.last > patience(t.usual.period(), step):
 		t.usual.begin(when)
 		t.window.reset(when)
 	default:
@@ -186,33 +193,34 @@ func (t *topic) addStamp(a *Arrivals, came bool) {
 }
 
 // judge begins and ends episodes. came says that there were messages since the last look.
-func (t *topic) judge(at time.Duration, a *Arrivals, came bool) {
-	t.judgeSilence(at, a)
+func (t *topic) judge(at, step time.Duration, a *Arrivals, came bool) {
+	t.judgeSilence(at, step, a)
 	if t.episodes[Silent].on {
 		return
 	}
-	t.judgeRate(at, a, came)
+	t.judgeRate(at, step, a, came)
 	t.judgeStamps(at, a)
 }
 
 // patience returns how long the topic may be silent, and whether that is expected; 0 for ever.
-func (t *topic) patience(a *Arrivals) (d time.Duration, isExpected bool) {
+func (t *topic) patience(step time.Duration, a *Arrivals) (d time.Duration, isExpected bool) {
+	appear := atPace(appearWithin, step)
 	switch {
 	case !t.any && t.expect == nil:
 		return 0, false
 	case !t.any && t.expect.Least > 0:
-		return max(t.expect.patience(), appearWithin), true
+		return max(t.expect.patience(step), appear), true
 	case !t.any:
-		return appearWithin, true
+		return appear, true
 	case t.expect != nil && t.expect.Least > 0:
-		return t.expect.patience(), true
+		return t.expect.patience(step), true
 	case t.learns && !a.Latched && t.usual.trusted:
-		return patience(t.usual.period()), false
+		return patience(t.usual.period(), step), false
 	}
 	return 0, false
 }
 
-func (t *topic) judgeSilence(at time.Duration, a *Arrivals) {
+func (t *topic) judgeSilence(at, step time.Duration, a *Arrivals) {
 	e := &t.episodes[Silent]
 	if e.on {
 		t.cause, t.left = silence(t, a), t.left || a.Links == 0
@@ -231,7 +239,7 @@ func (t *topic) judgeSilence(at time.Duration, a *Arrivals) {
 		t.links.replaced = false
 		return
 	}
-	limit, isExpected := t.patience(a)
+	limit, isExpected := t.patience(step, a)
 	if limit == 0 || at-t.last < limit {
 		return
 	}
@@ -276,7 +284,7 @@ func (t *topic) rates(a *Arrivals) (least, again, most float64, isExpected bool)
 	return 0, 0, 0, false
 }
 
-func (t *topic) judgeRate(at time.Duration, a *Arrivals, came bool) {
+func (t *topic) judgeRate(at, step time.Duration, a *Arrivals, came bool) {
 	slow, fast := &t.episodes[Slow], &t.episodes[Fast]
 	least, again, most, isExpected := t.rates(a)
 	if most == 0 {
@@ -287,7 +295,7 @@ func (t *topic) judgeRate(at time.Duration, a *Arrivals, came bool) {
 	if t.window.slot > Every {
 		brief = 12
 	}
-	full := t.window.full(at)
+	full := t.window.full(at) && (isExpected || step <= 2*Every) // in a fast simulation, a hiccup fills a window
 	switch {
 	case slow.on:
 		slow.on = t.window.rate(at, brief) < again

@@ -96,6 +96,10 @@ var irregular = []string{"/rosout", "/rosout_agg"}
 func (w *Watch) Look(now, steady time.Time, counts bool, topics []Arrivals) []Change {
 	before := w.at
 	stalled := w.tick(now, steady)
+	step := Every
+	if !steady.Equal(now) { // a simulation, which may run faster
+		step = max(w.at-before, Every)
+	}
 	w.change, w.counts, w.counted = w.change[:0], counts, w.counted || counts
 	w.round++
 	for i := range topics {
@@ -110,13 +114,13 @@ func (w *Watch) Look(now, steady time.Time, counts bool, topics []Arrivals) []Ch
 			t.rebase(w.at, a)
 		case w.at == before && a.Messages == t.messages: // the clock stands still
 		case !steady.Equal(now): // Last is not of the clock of the recording
-			t.look(before, w.at, a, 0)
+			t.look(before, w.at, step, a, 0)
 		default:
-			t.look(before, w.at, a, ago)
+			t.look(before, w.at, step, a, ago)
 		}
 		w.tell(a.Topic, t)
 	}
-	w.missing(stalled)
+	w.missing(step, stalled)
 	return w.change
 }
 
@@ -145,7 +149,7 @@ func (w *Watch) add(a *Arrivals) *watched {
 }
 
 // missing looks at expected topics that have no account, and forgets topics whose accounts have ended.
-func (w *Watch) missing(stalled bool) {
+func (w *Watch) missing(step time.Duration, stalled bool) {
 	if stalled {
 		return
 	}
@@ -166,7 +170,7 @@ func (w *Watch) missing(stalled bool) {
 		}
 		if t.round != w.round {
 			t.round = w.round
-			t.judgeSilence(w.at, &a)
+			t.judgeSilence(w.at, step, &a)
 			w.tell(e.Topics, t)
 		}
 	}

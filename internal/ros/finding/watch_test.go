@@ -324,6 +324,16 @@ func TestFindings(t *testing.T) {
 			[]source{{topic: "/a", times: join(every(0.2, 0, 40))}},
 			[]string{"44: silent /a: 2 s (publisher there but mute)"},
 		},
+		"a simulation of ten times the speed": {
+			60,
+			clock{sim: func(at float64) float64 { return at * 10 }, expect: []string{"/late=1", "/never=1"}},
+			[]source{
+				{topic: "/hiccup", times: join(every(0.01, 0, 20), every(0.01, 20.6, 60))},
+				{topic: "/back", times: join(every(0.01, 0, 20), every(0.01, 30, 60))},
+				{topic: "/late", times: every(0.01, 3, 60), absent: 2},
+			},
+			[]string{"5: silent /never: 50 s (no publisher)", "22: silent /back: 20 s (publisher there but mute)", "30: silent /back over after 100 s"},
+		},
 		"a leap of the simulation": {60, clock{sim: func(at float64) float64 {
 			if at > 20 {
 				return at + 1000
