@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
@@ -98,6 +99,15 @@ func TestViewCuts(t *testing.T) {
 			t.Errorf("%s: status %d, %s, %d bytes, %v", name, status, got, len(saved), err)
 		}
 	}
+	var both sync.WaitGroup
+	for range 3 { // at once
+		both.Go(func() {
+			if status, got := fetch(t, http.MethodPost, url+"api/v1/view/save?from=0&to=5"); status != http.StatusOK {
+				t.Errorf("one of several: status %d, %s", status, got)
+			}
+		})
+	}
+	both.Wait()
 	status, size := fetch(t, http.MethodGet, url+"api/v1/view/size"+part)
 	if status != http.StatusOK || !strings.Contains(size, `"bytes"`) {
 		t.Errorf("status %d, %s", status, size)

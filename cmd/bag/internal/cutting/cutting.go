@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
@@ -36,6 +37,8 @@ type cutter struct {
 	ctx context.Context //nolint:containedctx // of the command, whose end ends the writing of a file
 	out job.Output
 	all job.Inputs
+
+	saving sync.Mutex // held from the choice of a free name until the file has it
 }
 
 // plan returns the inputs of a cut, and what is copied of them.
@@ -87,6 +90,8 @@ func (c *cutter) writable() bool {
 
 // save writes a cut to a new file.
 func (c *cutter) save(_ context.Context, cut view.Cut) (string, error) {
+	c.saving.Lock()
+	defer c.saving.Unlock()
 	in, o := c.plan(cut)
 	path, err := c.freeName(cut)
 	if err != nil {
