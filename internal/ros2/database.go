@@ -126,6 +126,7 @@ func (f *dbFile) cursor(keep func(*rosbag.Connection) bool) *dbCursor {
 // Index implements rosbag.Indexed.
 func (f *dbFile) Index(_ int, keep func(*rosbag.Connection) bool) (all []rosbag.Entry, err error) {
 	c := f.cursor(keep)
+	c.q.NoData = true
 	defer c.Close()
 	for {
 		m, err := c.Next()

@@ -15,6 +15,7 @@ import (
 type Query struct {
 	Topics     []int64 // numbers of topics; nil selects all topics, an empty list none
 	Start, End int64   // inclusive, nanoseconds since 1970; End zero means no end
+	NoData     bool    // only topics and times: the pages of large messages are not read
 	after      *place  // selects only messages that come later than this place, in the order of time and row
 	limit      int64   // maximum number of rows; zero means no limit
 }
@@ -49,7 +50,10 @@ func (q Query) statement(columns string) string {
 // columns are the topic and the data of messages; the data of other topics is not loaded. Messages of other topics
 // are rows, too, so that each row comes soon, and the cursor can check its context between rows.
 func (q Query) columns() string {
-	if q.Topics == nil {
+	switch {
+	case q.NoData:
+		return "topic_id, NULL"
+	case q.Topics == nil:
 		return "topic_id, data"
 	}
 	ids := make([]string, len(q.Topics))

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -162,6 +163,23 @@ func TestQuery(t *testing.T) {
 				t.Errorf("%q, damage %v; want %q", got, damage, c.want)
 			}
 		})
+	}
+}
+
+// TestNoData: topics and times come without data, of the topics that are wanted.
+func TestNoData(t *testing.T) {
+	t.Parallel()
+	r := openFile(t, write(t, row{1, 10, "a"}, row{2, 20, "b"}, row{1, 5, "c"}))
+	for name, c := range map[string]struct {
+		q    db3.Query
+		want []row
+	}{
+		"all":   {db3.Query{NoData: true}, []row{{1, 5, ""}, {1, 10, ""}, {2, 20, ""}}},
+		"topic": {db3.Query{NoData: true, Topics: []int64{1}}, []row{{1, 5, ""}, {1, 10, ""}}},
+	} {
+		if got, damage := read(t, r, c.q); !slices.Equal(got, c.want) || damage != nil {
+			t.Errorf("%s: %v, damage %v; want %v", name, got, damage, c.want)
+		}
 	}
 }
 
