@@ -41,7 +41,7 @@ func TestAskSubscribers(t *testing.T) {
 	// One that takes anything is told nothing that it could keep, as roscpp does: another publisher would be refused.
 	links := make(chan tcpros.Header, 1)
 	if _, err := listener.Subscribe(tcpros.SubscribeOptions{Topic: "/any", Type: "*", MD5Sum: tcpros.AnyMD5, Open: func(i tcpros.LinkInfo) (tcpros.LinkSink, error) {
-		links <- tcpros.Header(i.Header)
+		links <- i.Header
 		return box.open(i)
 	}}); err != nil {
 		t.Fatal(err)
