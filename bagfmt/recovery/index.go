@@ -2,8 +2,8 @@ package recovery
 
 import (
 	"fmt"
-	"sort"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -59,7 +59,7 @@ func (x *chunkIndex) read(c *stagedChunk) {
 			b = rest
 			continue
 		}
-		next := c.messageAfter(at)
+		next := search.NextMessage(c.data, c.offsets, at)
 		x.fail(c, at, next, err)
 		b = c.data[next:]
 	}
@@ -72,18 +72,6 @@ func (x *chunkIndex) fail(c *stagedChunk, at, next int, err error) {
 		x.from = at
 		x.err = &rosbag.CorruptError{Offset: c.place.Pos, Op: rosbag.OpChunk, Reason: fmt.Sprintf("record at %d", at), Err: err}
 	}
-}
-
-// messageAfter returns the offset of the next message after at according to the index
-// data, or the end of the data.
-func (c *stagedChunk) messageAfter(at int) int {
-	i := sort.Search(len(c.offsets), func(i int) bool { return int64(c.offsets[i]) > int64(at) })
-	for ; i < len(c.offsets) && int64(c.offsets[i]) < int64(len(c.data)); i++ {
-		if _, _, _, _, ok := wire.CutMessage(c.data[c.offsets[i]:]); ok {
-			return int(c.offsets[i])
-		}
-	}
-	return len(c.data)
 }
 
 // message adds the message record at an offset, with a frame of so many bytes.

@@ -8,7 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/recovery/internal/repeats"
 )
 
-const maxDeferred = 1 << 16 // chunks that wait for the records of their connections
+const maxDeferred, maxDeferredOffsets = 1 << 16, 1 << 22 // chunks that wait for connections, and messages in those that are damaged
 
 // chunkStage holds a chunk until its index data has been read, and then writes its intact
 // messages to the output.
@@ -20,6 +20,7 @@ type chunkStage struct {
 	index    chunkIndex
 	repeats  repeats.Finder
 	deferred []deferredChunk
+	offsets  int // of all deferred
 	// retractable is the position of the last skipped range in the report if that range is
 	// to count as trailing when a repeat follows, else 0.
 	retractable int
@@ -41,11 +42,12 @@ type deferredChunk struct {
 	place   wire.ChunkPlace
 	bag     *inputBag
 	indexed uint64
+	offsets []uint32 // as in stagedChunk, if a record of it could not be read
 }
 
 // hold takes over a chunk. The one before must have been released.
 func (s *chunkStage) hold(c stagedChunk) {
-	c.offsets = s.chunk.offsets[:0]
+	c.offsets = append(s.chunk.offsets[:0], c.offsets...)
 	s.chunk, s.active = c, true
 }
 
@@ -96,8 +98,7 @@ func (s *chunkStage) write(c *stagedChunk, expected uint64) error {
 	slices.Sort(c.offsets)
 	x := &s.index
 	x.read(c)
-	if x.orphans > 0 && !c.retried && len(s.deferred) < maxDeferred && c.err == nil {
-		s.deferred = append(s.deferred, deferredChunk{c.place, c.bag, expected})
+	if x.orphans > 0 && !c.retried && c.err == nil && s.postpone(c, expected) {
 		return nil
 	}
 	s.report.Chunks++
@@ -115,6 +116,20 @@ func (s *chunkStage) write(c *stagedChunk, expected uint64) error {
 		}
 	}
 	return nil
+}
+
+// postpone keeps the place of a chunk for later. It reports false if too much waits already.
+func (s *chunkStage) postpone(c *stagedChunk, expected uint64) bool {
+	var offsets []uint32
+	if s.index.err != nil {
+		offsets = c.offsets
+	}
+	if len(s.deferred) >= maxDeferred || len(offsets) > maxDeferredOffsets-s.offsets {
+		return false
+	}
+	s.offsets += len(offsets)
+	s.deferred = append(s.deferred, deferredChunk{c.place, c.bag, expected, slices.Clone(offsets)})
+	return true
 }
 
 // reportLoss reports the missing messages of the chunk.

@@ -334,10 +334,7 @@ func (w *recoverWalker) retryDeferred() error {
 		if w.progress.err != nil { // the chunk is not lost
 			return w.progress.err
 		}
-		w.stage.hold(stagedChunk{
-			decodedChunk: c, bag: d.bag, end: p.Data + p.Stored,
-			err: err, indexed: d.indexed, retried: true,
-		})
+		w.stage.hold(stagedChunk{decodedChunk: c, bag: d.bag, end: p.Data + p.Stored, err: err, indexed: d.indexed, offsets: d.offsets, retried: true})
 		if err := w.stage.release(); err != nil {
 			return err
 		}
