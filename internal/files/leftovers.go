@@ -2,7 +2,9 @@ package files
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -58,18 +60,34 @@ func removeLeftover(path string, isDir bool) bool {
 		return false
 	}
 	if isDir {
-		removeStorage(path)
+		if !removeStorage(path) {
+			return false
+		}
+	} else if !isStorage(f) {
+		return false
 	}
 	return os.Remove(path) == nil
 }
 
-// removeStorage removes the files of a recording of ROS 2 from a directory, and nothing else.
-func removeStorage(dir string) {
-	entries, _ := os.ReadDir(dir)
-	ends := []string{".mcap", ".db3", ".db3-journal", ".db3-wal", ".db3-shm", ".yaml"}
+// isStorage reports whether a file is empty, or begins as a bag, an MCAP file or a database does: others use such names, too.
+func isStorage(f *os.File) bool {
+	var head [6]byte
+	n, err := f.ReadAt(head[:], 0)
+	return n == 0 && errors.Is(err, io.EOF) || slices.Contains([]string{"#ROSBA", "#ROSRE", "#ROSLO", "\x89MCAP0", "SQLite"}, string(head[:n]))
+}
+
+// removeStorage removes the files of a recording of ROS 2 from a directory. It returns false, and removes nothing, if
+// the directory has anything else.
+func removeStorage(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	ends := []string{".mcap", ".db3", ".db3-journal", ".db3-wal", ".db3-shm"}
 	for _, e := range entries {
-		if e.Type()&fs.ModeType == 0 && slices.Contains(ends, filepath.Ext(e.Name())) {
-			_ = os.Remove(filepath.Join(dir, e.Name())) // removing the directory fails then, too
+		if e.Type()&fs.ModeType != 0 || e.Name() != "metadata.yaml" && !slices.Contains(ends, filepath.Ext(e.Name())) {
+			return false
 		}
 	}
+	for _, e := range entries {
+		err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+	}
+	return err == nil
 }

@@ -20,7 +20,7 @@ func fill(t *testing.T, dir string, paths ...string) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte("#ROSBAG V2.0\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -32,9 +32,13 @@ func TestRemoveLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	stays := []string{
 		"a.bag", "a.bag.ABCDEFGH.tmp", ".a.bag.abcdefgh.tmp", ".a.bag.ABCDEFG.tmp", ".a.bag.ABCDEFGH.old", ".ABCDEFGH.tmp",
-		".mine.ABCDEFGH.tmp/notes.txt", ".run.ABCDEFGH.old/run_0.mcap",
+		".mine.ABCDEFGH.tmp/notes.txt", ".mine.ABCDEFGH.tmp/a.db3", ".settings.PERSONAL.tmp/settings.yaml", ".run.ABCDEFGH.old/run_0.mcap",
 	}
 	fill(t, dir, stays...)
+	stays = append(stays, ".notes.PERSONAL.tmp")
+	if err := os.WriteFile(filepath.Join(dir, ".notes.PERSONAL.tmp"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	fill(t, dir, ".a.bag.ABCDEFGH.tmp", ".a b.mcap.22345677.tmp", ".a.orig.bag.ABCDEFGH.tmp", ".run.ABCDEFGH.tmp/run_0.mcap", ".run.ABCDEFGH.tmp/metadata.yaml", ".db.ABCDEFGH.tmp/db_0.db3-journal")
 	live, err := Create(filepath.Join(dir, "live.bag"), false)
 	if err != nil {
@@ -55,6 +59,10 @@ func TestRemoveLeftovers(t *testing.T) {
 		expected = append(expected, strings.Split(name, "/")[0])
 	}
 	slices.Sort(expected)
+	expected = slices.Compact(expected)
+	if _, err := os.Stat(filepath.Join(dir, ".mine.ABCDEFGH.tmp", "a.db3")); err != nil {
+		t.Error(err)
+	}
 	if d := cmp.Diff(expected, names(t, dir)); d != "" {
 		t.Errorf("there are (-want +got):\n%s", d)
 	}
