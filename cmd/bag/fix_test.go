@@ -219,6 +219,17 @@ func TestFixRefuses(t *testing.T) {
 			t.Errorf("%s: left %v", name, left)
 		}
 	}
+	spoilt, err := os.ReadFile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(spoilt[bytes.Index(spoilt, []byte("compression=lz4"))+60:][:60])
+	if code, _, stderr := gobag("fix", write(t, "spoilt.bag", spoilt), out, "--to", src, "--drop", "all", "--convert", "all"); code != 1 || !strings.Contains(stderr, "no message can be read: nothing is written") {
+		t.Errorf("a bag without a good message: %d, %s", code, stderr)
+	}
+	if left := names(t, filepath.Dir(out)); len(left) > 0 {
+		t.Errorf("of a bag without a good message: left %v", left)
+	}
 	for args, want := range map[string]string{
 		"fix " + in + " --to " + src:                             "name the bag to write, or use --dry-run",
 		"fix " + in + " " + out + " --dry-run --to " + src:       "--dry-run writes nothing: leave out the bag to write",

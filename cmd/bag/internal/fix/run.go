@@ -25,6 +25,9 @@ type Job struct {
 	Planner *Planner
 }
 
+// errUnreadable says that an output would be empty.
+var errUnreadable = errors.New("no message can be read: nothing is written")
+
 // errNothingKnown says that a run would change nothing because nothing of the recording is known.
 var errNothingKnown = errors.New("no type of it is among the wanted definitions; for a type with another name there is --rename")
 
@@ -151,6 +154,9 @@ func (r *Job) copyChunks(j *job.Job, in *bags.Recording) error {
 		return j.Failed(r.In, wording.Explain(err))
 	}
 	replace.Report(j, r.In, &report)
+	if report.Messages == 0 && report.Lossy() {
+		return j.Failed(r.In, errUnreadable)
+	}
 	if err := commit(); err != nil {
 		return j.Failed(r.Out, err)
 	}
