@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
-	"github.com/gorosbag/gorosbag/internal/ahead"
+	"github.com/gorosbag/gorosbag/internal/queue/ahead"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

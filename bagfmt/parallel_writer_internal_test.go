@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
-	"github.com/gorosbag/gorosbag/internal/ahead"
+	"github.com/gorosbag/gorosbag/internal/queue/ahead"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
-	"github.com/gorosbag/gorosbag/internal/ahead"
+	"github.com/gorosbag/gorosbag/internal/queue/ahead"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

@@ -70,7 +70,7 @@ var areas = []area{
 	{name: "player-pacing", dir: "player/internal/pacing", tests: "player"},
 	{name: "tcpros-wire", dir: "tcpros/internal/wire", tests: "tcpros/internal/sublink tcpros"},
 	{name: "tcpros-slaveapi", dir: "tcpros/internal/slaveapi"},
-	{name: "placeheap", dir: "internal/placeheap"},
+	{name: "placeheap", dir: "internal/queue/placeheap"},
 	{name: "tcpros-outgoing", dir: "tcpros/master/internal/outgoing"},
 	{name: "tcpros-registrar", dir: "tcpros/internal/registrar", tests: "tcpros"},
 	{name: "tcpros-sublink", dir: "tcpros/internal/sublink", tests: "tcpros"},

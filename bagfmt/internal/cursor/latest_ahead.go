@@ -8,7 +8,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
-	"github.com/gorosbag/gorosbag/internal/ahead"
+	"github.com/gorosbag/gorosbag/internal/queue/ahead"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

@@ -16,8 +16,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/face/web/webtest"
-	"github.com/gorosbag/gorosbag/internal/live"
-	"github.com/gorosbag/gorosbag/internal/live/foxglove"
+	"github.com/gorosbag/gorosbag/internal/view/live"
+	"github.com/gorosbag/gorosbag/internal/view/live/foxglove"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

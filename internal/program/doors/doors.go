@@ -14,10 +14,10 @@ import (
 	"github.com/gorosbag/gorosbag/internal/face/rosctl"
 	"github.com/gorosbag/gorosbag/internal/face/sdnotify"
 	"github.com/gorosbag/gorosbag/internal/face/web"
-	"github.com/gorosbag/gorosbag/internal/live"
-	"github.com/gorosbag/gorosbag/internal/live/foxglove"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/options"
+	"github.com/gorosbag/gorosbag/internal/view/live"
+	"github.com/gorosbag/gorosbag/internal/view/live/foxglove"
 	"github.com/gorosbag/gorosbag/internal/view/look"
 	"github.com/gorosbag/gorosbag/tcpros"
 )

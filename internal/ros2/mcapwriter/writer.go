@@ -13,7 +13,7 @@ import (
 
 	"github.com/foxglove/mcap/go/mcap"
 
-	"github.com/gorosbag/gorosbag/internal/ahead"
+	"github.com/gorosbag/gorosbag/internal/queue/ahead"
 )
 
 // Options say how a file is written. The zero value of each field has a meaning.

@@ -22,8 +22,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/face/web/webtest"
-	"github.com/gorosbag/gorosbag/internal/live"
 	"github.com/gorosbag/gorosbag/internal/testkit/rosmade"
+	"github.com/gorosbag/gorosbag/internal/view/live"
 	"github.com/gorosbag/gorosbag/internal/view/look"
 	"github.com/gorosbag/gorosbag/rosbag"
 )

@@ -12,11 +12,11 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/face/command"
 	"github.com/gorosbag/gorosbag/internal/face/web"
-	"github.com/gorosbag/gorosbag/internal/live"
 	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
 	"github.com/gorosbag/gorosbag/internal/view"
 	"github.com/gorosbag/gorosbag/internal/view/eye"
 	"github.com/gorosbag/gorosbag/internal/view/kept"
+	"github.com/gorosbag/gorosbag/internal/view/live"
 	"github.com/gorosbag/gorosbag/internal/view/picture"
 	"github.com/gorosbag/gorosbag/internal/view/plot"
 	"github.com/gorosbag/gorosbag/internal/view/scene"

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/live"
 	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/view/live"
 	"github.com/gorosbag/gorosbag/internal/view/plot"
 	"github.com/gorosbag/gorosbag/internal/view/scene"
 	"github.com/gorosbag/gorosbag/rosbag"

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/live"
 	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
+	"github.com/gorosbag/gorosbag/internal/view/live"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/rosbag"
 )

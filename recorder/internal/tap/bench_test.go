@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/view/live"
 	"github.com/gorosbag/gorosbag/recorder/internal/tap"
 )
 

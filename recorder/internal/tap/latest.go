@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/view/live"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

@@ -3,7 +3,7 @@ package registrar
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/placeheap"
+	"github.com/gorosbag/gorosbag/internal/queue/placeheap"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/placeheap"
+	"github.com/gorosbag/gorosbag/internal/queue/placeheap"
 )
 
 // Limits of the attempts to reach publishers. A node that has crashed stays listed with all its

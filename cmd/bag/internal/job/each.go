@@ -8,8 +8,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/gorosbag/gorosbag/internal/ahead"
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
+	"github.com/gorosbag/gorosbag/internal/queue/ahead"
 )
 
 // remoteInFlight is how many bags in a store are read at a time: most of the time is spent

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/view/live"
 )
 
 // BenchmarkViewer sends messages to one viewer, which reads its socket and looks at nothing. plain is

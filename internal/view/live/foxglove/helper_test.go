@@ -13,7 +13,7 @@ import (
 	"github.com/coder/websocket"
 	"go.uber.org/zap/zaptest"
 
-	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/view/live"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

@@ -4,7 +4,7 @@ import (
 	"hash/maphash"
 	"slices"
 
-	"github.com/gorosbag/gorosbag/internal/placeheap"
+	"github.com/gorosbag/gorosbag/internal/queue/placeheap"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

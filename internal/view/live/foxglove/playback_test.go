@@ -10,7 +10,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/view/live"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

@@ -3,7 +3,7 @@ package foxglove
 import (
 	"sync"
 
-	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/view/live"
 )
 
 // subscriptions are the channels that a viewer has subscribed to, by the IDs that the viewer chose.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/view/live"
 )
 
 // read carries out the requests of the viewer until the connection ends.

@@ -21,8 +21,8 @@ import (
 	"github.com/coder/websocket"
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/live"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/view/live"
 )
 
 // The subprotocols. Their messages are the same, but for playback control, which only sdkProtocol has.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/placeheap"
+	"github.com/gorosbag/gorosbag/internal/queue/placeheap"
 )
 
 type entry struct{ value, place int }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/view/live"
 )
 
 // graphCache holds the connection graph for all viewers that want it.

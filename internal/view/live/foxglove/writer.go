@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/view/live"
 )
 
 const (

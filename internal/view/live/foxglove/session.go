@@ -12,8 +12,8 @@ import (
 	"github.com/coder/websocket"
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/live"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/view/live"
 )
 
 // maxControl bounds the answers to requests that wait to be sent. From a viewer that does not read

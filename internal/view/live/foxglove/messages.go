@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/view/live"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/gorosbag/gorosbag/internal/live"
+	"github.com/gorosbag/gorosbag/internal/view/live"
 )
 
 // description is the state of the source as it was last sent to one viewer. It does no I/O.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/live"
 	"github.com/gorosbag/gorosbag/internal/testkit"
+	"github.com/gorosbag/gorosbag/internal/view/live"
 )
 
 // TestManyTopicsCostNoMore: what a message costs that a full viewer skips another one for, and what
