@@ -127,6 +127,8 @@ func TestAddressOfAnotherMachine(t *testing.T) {
 		})
 		if args[0] == "gorecord" {
 			peers.Subscribed(g, "/t") // as above
+		} else {
+			p.Printed("Waiting 0.2 seconds") // the master has answered
 		}
 		p.Stop()
 		if n := strings.Count(p.Out.String(), "none of this machine"); n != 1 {
