@@ -84,6 +84,7 @@ func run(args []string, getenv func(string) string, stdout io.Writer, errs *prog
 	if f.Action == actionHealthcheck {
 		return healthcheck(context.Background(), &f, port)
 	}
+	program.LimitHeap(master.HeapBytes)
 	signal.Ignore(syscall.SIGPIPE) // a closed stdout or stderr is no reason not to serve
 	ctx, stop := signal.NotifyContext(context.Background(), program.EndSignals()...)
 	defer stop()

@@ -21,14 +21,14 @@ func limitMemory(buffers, others int64) {
 	}
 }
 
-// masterMemory returns the limit in bytes of the parameters of an embedded master; address is empty without such a
+// masterMemory returns what an embedded master may need of the heap in bytes; address is empty without such a
 // master. The memory limit of the garbage collector has to include these bytes: otherwise the collector would run all
-// the time once the parameters take them. Parameters seldom take a megabyte, so the buffer is not made smaller for them.
+// the time once parameters and replies take them. Parameters seldom take a megabyte, so the buffer is not made smaller for them.
 func masterMemory(address string) int64 {
 	if address == "" {
 		return 0
 	}
-	return master.ParamBytes
+	return master.HeapBytes
 }
 
 // fitMemory makes the buffer smaller if it exceeds the memory limit of the container or unit:
