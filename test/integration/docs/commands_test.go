@@ -27,6 +27,9 @@ var elsewhere = []struct{ beginning, why string }{
 	{"rosservice", "needs ROS; test/integration/record and play call the services"},
 	{"rostopic", "needs ROS; test/integration/record and play publish the commands"},
 	{"gobag decrypt", "needs a GPG key; test/integration/bag"},
+	{"gobag fix", "needs definitions; cmd/bag and test/integration/bag"},
+	{"gorecord preflight", "needs topics; test/integration/record"},
+	{"gorecord expect", "writes a configuration; test/integration/record"},
 }
 
 // Every command of README is run.
@@ -148,6 +151,11 @@ func (c commandTest) run(t *testing.T, command string) {
 		p := start("")
 		p.Printed("http://127.0.0.1:")
 		p.Stop()
+	case strings.HasPrefix(command, "gobag find "):
+		p := start("")
+		if code := p.Wait(); code != 0 && (code != 1 || !strings.Contains(p.Out.String(), "matches; --allow-empty allows that")) {
+			t.Errorf("exit code %d:\n%s", code, p.Out.String())
+		}
 	case name == "gobag", strings.Contains(command, " --print-config"), strings.Contains(command, " --check-config"):
 		start("").Ended(0)
 	case name == "gomaster":
@@ -221,6 +229,9 @@ func makeBags(t *testing.T) string {
 		t.Fatal(err)
 	}
 	if err := os.CopyFS(filepath.Join(dir, "robot_ros2"), os.DirFS(filepath.Join(g.Dir, "robot_ros2"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "robot.yaml"), []byte("topics: [/imu/data]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"run1.bag", "run1.bag.active", "copy.bag", "a.bag", "b.bag", "old.bag"} {

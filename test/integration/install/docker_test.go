@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
@@ -21,7 +22,7 @@ import (
 )
 
 // maxImageBytes is what an image may hold, unpacked: ADR 0101.
-const maxImageBytes = 28e6
+const maxImageBytes = 31e6 // ADR 0038
 
 // images builds the images once, under a tag of this run, and returns the tag.
 var images = sync.OnceValues(func() (tag string, err error) {
@@ -174,7 +175,7 @@ const (
 func sameAsDemo(t *testing.T, path string) {
 	t.Helper()
 	r := bags.SameTopics(t, bags.Demo(t), path, func(c *rosbag.Connection) bool {
-		return !strings.HasPrefix(c.Topic, "/rosout") && !strings.HasSuffix(c.Topic, "/status")
+		return !strings.HasPrefix(c.Topic, "/rosout") && !strings.HasSuffix(c.Topic, "/status") && c.Topic != note.MarksTopic // of topics that fall silent
 	})
 	if r.Compared != 2163 {
 		t.Errorf("%d messages compared of 2163", r.Compared)

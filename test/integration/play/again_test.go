@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
@@ -35,7 +36,7 @@ func TestRecordingOfPlay(t *testing.T) {
 			rec := g.Record("-a", "-O", "out", "--no-rosout")
 			g.Start("goplay", bag, "--no-rosout", "--wait-for-subscribers", "--queue", "0", "--rate", rate).Ended(0)
 			rec.Stop()
-			r := bags.Same(t, asOffered(t, bag), filepath.Join(g.Dir, "out.bag"))
+			r := bags.SameTopics(t, asOffered(t, bag), filepath.Join(g.Dir, "out.bag"), recordedTopics)
 			if !timed {
 				t.Logf("%d messages, at rate %s", r.Compared, rate)
 				return
@@ -111,3 +112,6 @@ func lengthOf(topics map[string]*bags.Topic) time.Duration {
 	}
 	return last - first
 }
+
+// recordedTopics leaves out marks: gorecord writes one when a topic falls silent, as at the end of a bag.
+func recordedTopics(c *rosbag.Connection) bool { return c.Topic != note.MarksTopic }
