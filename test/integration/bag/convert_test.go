@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -62,7 +63,7 @@ func TestConvertOld(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := contents(t, path)
-			p := g.Start("gobag", "convert", path, "out.bag")
+			p := g.Start("gobag", "convert", "--allow-empty", path, "out.bag")
 			if code := p.Wait(); code != 0 && code != 3 {
 				t.Fatalf("exit code %d:\n%s", code, p.Out.String())
 			}
@@ -188,6 +189,9 @@ func TestInfoBesideStock(t *testing.T) {
 			}
 			compared.Add(1)
 			got, err := g.Command("gobag", args...).Output()
+			if strings.HasPrefix(filepath.Base(path), "python_") { // their chunks are not in the order of time: stock's times are those of the first and the last one
+				want, got = withoutTimes(want), withoutTimes(got)
+			}
 			if d := gocmp.Diff(string(want), string(got)); d != "" || err != nil {
 				t.Errorf("gobag %v: %v, differs (-stock +ours):\n%s", args, err, d)
 			}
@@ -307,3 +311,8 @@ func files(t *testing.T, dir string) []string {
 	}
 	return list
 }
+
+// ofTimes are the lines of a summary that depend on when the bag begins and ends.
+var ofTimes = regexp.MustCompile(`(?m)^(duration|start|end|uncompressed|compressed): .*\n|^[0-9.]+\n`)
+
+func withoutTimes(summary []byte) []byte { return ofTimes.ReplaceAll(summary, nil) }

@@ -186,7 +186,7 @@ func TestBrowser(t *testing.T) {
 		};
 		s.onclose = e => done("closed " + e.code);
 	})`, host))
-	if got != viewer.SDK+" true true" {
+	if got != viewer.Classic+" true true" { // the first one that the page offers
 		t.Errorf("the page got %s", got)
 	}
 }
