@@ -36,7 +36,8 @@ func TestRecoverResumes(t *testing.T) {
 		if len(headers) != len(msgs) {
 			t.Fatalf("%d messages, want %d", len(headers), len(msgs))
 		}
-		copy(headers[1][bytes.Index(headers[1], []byte("time=")):], "xxxx")
+		at := bytes.Index(headers[1], []byte("time="))
+		copy(headers[1][at:], "xxxx")
 		last := headers[len(headers)-1]
 		last[bytes.Index(last, []byte("conn="))+5] = 99 // a connection that is not there
 		out, rep, err := recoverBag(t, b)
