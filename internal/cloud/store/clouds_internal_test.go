@@ -54,7 +54,7 @@ func cloudBuckets(t *testing.T, transport http.RoundTripper) map[string]*Bucket 
 		if err != nil {
 			t.Fatal(err)
 		}
-		buckets[at.URL.Scheme] = &Bucket{at: at, bucket: b, meter: put.NewMeter(0)}
+		buckets[at.URL.Scheme] = &Bucket{at: at, opened: b, meter: put.NewMeter(0)}
 		t.Cleanup(func() { b.Close() })
 	}
 	return buckets
@@ -138,7 +138,7 @@ func TestResponsesOfClouds(t *testing.T) {
 					return err
 				},
 				"range": func(ctx context.Context) error {
-					r := blobReader{at: b.at.Object("a.bag"), bucket: b.bucket, version: response.NewVersion(1000)}
+					r := blobReader{at: b.at.Object("a.bag"), bucket: b.opened, version: response.NewVersion(1000)}
 					body, err := r.Open(ctx, 10, 10)
 					if err == nil {
 						body.Close()
