@@ -45,7 +45,7 @@ func benchPlan(tb testing.TB, z rosbag.Compression, n int) *plan.Plan {
 // From the queue to the publisher nothing is allocated for a message.
 func TestNoAllocationPerMessage(t *testing.T) {
 	g := &rig{queue: readahead.NewQueue(1<<20, 1<<10)}
-	h, route := testPacer(transport.Schedule{}, pacing.NewTimerSleeper(), g.queue, nowhere{})
+	h, route := testConductor(transport.Schedule{}, pacing.NewTimerSleeper(), g.queue, nowhere{})
 	it := readahead.Item{Route: route, Frame: make([]byte, 100)}
 	ctx := t.Context()
 	g.queue.Push(ctx, it)
@@ -74,7 +74,7 @@ func BenchmarkImmediate(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				ahead := readahead.New(p, testOrder(p))
-				h := planPacer(p, transport.Schedule{Immediate: true}, pacing.NewTimerSleeper(), ahead.Queue, nowhere{})
+				h := planConductor(p, transport.Schedule{Immediate: true}, pacing.NewTimerSleeper(), ahead.Queue, nowhere{})
 				ctx, stop := context.WithCancel(b.Context())
 				done := make(chan struct{})
 				// owner: this loop; ends with ctx.
@@ -83,11 +83,11 @@ func BenchmarkImmediate(b *testing.B) {
 					ahead.Run(ctx)
 				}()
 				ahead.Begin(transport.ReadRequest{})
-				h.run(b.Context())
+				h.pace(b.Context())
 				stop()
 				<-done
-				if h.conductor.output.Messages() != n {
-					b.Fatalf("%d messages", h.conductor.output.Messages())
+				if h.output.Messages() != n {
+					b.Fatalf("%d messages", h.output.Messages())
 				}
 			}
 			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "msg/s")
@@ -102,7 +102,7 @@ func BenchmarkTiming(b *testing.B) {
 	for b.Loop() {
 		s := pacing.NewSleeper(zap.NewNop())
 		ahead := readahead.New(p, testOrder(p))
-		h := planPacer(p, transport.Schedule{}, s, ahead.Queue, nowhere{})
+		h := planConductor(p, transport.Schedule{}, s, ahead.Queue, nowhere{})
 		ctx, stop := context.WithCancel(b.Context())
 		done := make(chan struct{}, 2)
 		ahead.Begin(transport.ReadRequest{})
@@ -113,14 +113,14 @@ func BenchmarkTiming(b *testing.B) {
 		}()
 		// owner: this loop; ends after the last message, with its thread.
 		go func() {
-			h.run(b.Context())
+			h.pace(b.Context())
 			stop()
 			done <- struct{}{}
 		}()
 		<-done
 		<-done
 		s.Close()
-		last = h.conductor.timing.Quantiles()
+		last = h.timing.Quantiles()
 	}
 	b.ReportMetric(float64(last.P50.Microseconds()), "p50-µs")
 	b.ReportMetric(float64(last.P99.Microseconds()), "p99-µs")

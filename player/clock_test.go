@@ -110,7 +110,7 @@ func TestClock(t *testing.T) {
 					orders = tc.orders(g.control)
 				}
 				play := t.Context()
-				if g.pacer.keepAlive = tc.stays; tc.stays {
+				if g.control.keepAlive = tc.stays; tc.stays {
 					play = ctx
 				}
 				g.run(play, orders)
@@ -139,7 +139,7 @@ func TestClockWaitsForTheDisk(t *testing.T) {
 		paced := make(chan struct{})
 		go func() {
 			defer close(paced)
-			g.pacer.run(t.Context())
+			g.control.pace(t.Context())
 		}()
 		g.load(t.Context(), 0, 10*ms)
 		<-time.After(120 * ms)
@@ -170,7 +170,7 @@ func TestNoBurstAfterTheDisk(t *testing.T) {
 		paced := make(chan struct{})
 		go func() {
 			defer close(paced)
-			g.pacer.run(t.Context())
+			g.control.pace(t.Context())
 		}()
 		g.load(t.Context(), 0, 10*ms)
 		<-time.After(60 * ms)

@@ -21,8 +21,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// conductor leads one run of play and implements Control. Its lock guards what the pacer, the clock and
-// the callers of Control share, and is the only lock that a message meets. Messages are published
+// conductor leads one run of play: pace publishes the messages, and Control steers. Its lock guards what the goroutine of
+// pace, the clock and the callers of Control share, and is the only lock that a message meets. Messages are published
 // under that lock, so that nothing is published once Pause has returned, and no clock value overtakes
 // a message. The lock is never held while waiting: tcpros.Source.Publish does not block.
 // See ADR 0103.
@@ -34,6 +34,9 @@ type conductor struct {
 	time        follow.TimeBase     // safe for any goroutine, without the lock
 	rateControl *follow.RateControl // Options.RateControl
 	watchers    *watchers.Watchers
+	keepAlive   bool // Options.KeepAlive
+	log         *zap.Logger
+	pacer       pacer
 
 	mu        sync.Mutex
 	transport *transport.Transport
@@ -57,7 +60,7 @@ type hold struct {
 func newConductor(o *Options, p *plan.Plan, d *source.DamageLog, t follow.TimeBase, awaited []*plan.Topic) *conductor {
 	c := &conductor{
 		plan: p, awaited: awaited, readahead: readahead.New(p, timeline.New(orderOf(o, d.Report), p)), damage: d,
-		time: t, rateControl: o.RateControl, watchers: watchers.New(o.OnStatus),
+		time: t, rateControl: o.RateControl, watchers: watchers.New(o.OnStatus), keepAlive: o.KeepAlive, log: o.Log,
 		transport: transport.New(transport.Options{
 			Schedule:      transport.Schedule{Rate: o.Rate, Immediate: o.Immediate, Paused: o.Paused},
 			Loop:          transport.Loop{On: o.Loop, To: transport.Forever, Shift: o.LoopShift, Immediate: o.Immediate},

@@ -31,7 +31,6 @@ import (
 // It lives in a synctest bubble: time is exact.
 type rig struct {
 	control *conductor
-	pacer   *pacer
 	queue   *readahead.Queue
 	route   *plan.Route
 	start   time.Time
@@ -42,8 +41,7 @@ type rig struct {
 
 func newRig(s transport.Schedule, late time.Duration) *rig {
 	g := &rig{queue: readahead.NewQueue(32<<20, 1<<10), start: time.Now()}
-	g.pacer, g.route = testPacer(s, lateSleeper{pacing.NewTimerSleeper(), late}, g.queue, g)
-	g.control = g.pacer.conductor
+	g.control, g.route = testConductor(s, lateSleeper{pacing.NewTimerSleeper(), late}, g.queue, g)
 	g.control.load(rosbag.Time{Sec: 100}, time.Second, nil)
 	return g
 }
@@ -65,27 +63,27 @@ type senderPublication struct {
 
 func (p senderPublication) Source(plan.PublisherID) stage.Sender { return p.to }
 
-// testPacer is a pacer that plays what a test puts into a queue. Messages of the route go
+// testConductor is a conductor that plays what a test puts into a queue. Messages of the route go
 // to a sender.
-func testPacer(s transport.Schedule, sleeper pacing.Sleeper, q *readahead.Queue, to stage.Sender) (*pacer, *plan.Route) {
+func testConductor(s transport.Schedule, sleeper pacing.Sleeper, q *readahead.Queue, to stage.Sender) (*conductor, *plan.Route) {
 	topic := &plan.Topic{}
 	publisher := &plan.Publisher{Topic: topic}
 	p := &plan.Plan{Topics: []*plan.Topic{topic}, Publishers: []*plan.Publisher{publisher}, Log: zap.NewNop()}
-	return planPacer(p, s, sleeper, q, to), &plan.Route{Bag: &plan.Bag{}, Topic: topic, Publisher: publisher, Clocked: true}
+	return planConductor(p, s, sleeper, q, to), &plan.Route{Bag: &plan.Bag{}, Topic: topic, Publisher: publisher, Clocked: true}
 }
 
-// planPacer is a pacer that plays what comes from a queue, on the topics of a plan.
-func planPacer(p *plan.Plan, s transport.Schedule, sleeper pacing.Sleeper, q *readahead.Queue, to stage.Sender) *pacer {
+// planConductor is a conductor that plays what comes from a queue, on the topics of a plan.
+func planConductor(p *plan.Plan, s transport.Schedule, sleeper pacing.Sleeper, q *readahead.Queue, to stage.Sender) *conductor {
 	if s.Rate == 0 {
 		s.Rate = 1
 	}
 	position := transport.New(transport.Options{Schedule: s, Loop: transport.Loop{To: transport.Forever}})
 	out := output.New(output.Options{Plan: p, Head: position.Head(), Log: zap.NewNop()})
 	out.Advertise(senderGraph{newFakeGraph(), to}, tcpros.AdvertiseOptions{})
-	return &pacer{conductor: &conductor{
+	return &conductor{
 		plan: p, readahead: &readahead.Readahead{Queue: q}, output: out, time: follow.TimeBase{Sleeper: sleeper}, watchers: watchers.New(nil),
-		transport: position,
-	}, log: zap.NewNop()}
+		transport: position, log: zap.NewNop(),
+	}
 }
 
 // withClock makes the conductor publish the clock to so many subscribers, as events too.
@@ -156,7 +154,7 @@ func (g *rig) run(ctx context.Context, orders map[time.Duration]func()) {
 			orders[at]()
 		}
 	})
-	g.pacer.run(ctx)
+	g.control.pace(ctx)
 	wg.Wait()
 }
 
@@ -295,8 +293,7 @@ func TestStoppedWhilePublishing(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			g := &rig{queue: readahead.NewQueue(32<<20, 1<<10), start: time.Now()}
-			g.pacer, g.route = testPacer(transport.Schedule{}, pacing.NewTimerSleeper(), g.queue, stoppedSender{g, after})
-			g.control = g.pacer.conductor
+			g.control, g.route = testConductor(transport.Schedule{}, pacing.NewTimerSleeper(), g.queue, stoppedSender{g, after})
 			g.control.load(rosbag.Time{Sec: 100}, time.Second, nil)
 			g.load(t.Context(), 0, 10*ms, 20*ms, 30*ms)
 			g.run(t.Context(), nil)
@@ -323,13 +320,13 @@ func TestLateMessagesAreSentTogether(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			to := &howSender{}
 			q := readahead.NewQueue(32<<20, 1<<10)
-			p, route := testPacer(transport.Schedule{}, lateSleeper{pacing.NewTimerSleeper(), late}, q, to)
-			p.conductor.load(rosbag.Time{Sec: 100}, time.Second, nil)
+			p, route := testConductor(transport.Schedule{}, lateSleeper{pacing.NewTimerSleeper(), late}, q, to)
+			p.load(rosbag.Time{Sec: 100}, time.Second, nil)
 			for _, pos := range []time.Duration{0, 100 * ms} {
 				q.Push(t.Context(), readahead.Item{Route: route, Frame: []byte{1, 0, 0, 0, 0}, Pos: pos})
 			}
 			q.Close(0)
-			p.run(t.Context())
+			p.pace(t.Context())
 			if !slices.Equal(to.how, []string{"at once", want}) {
 				t.Errorf("late by %v: %q, want the second %q", late, to.how, want)
 			}

@@ -28,34 +28,30 @@ const (
 	fullReportInterval = 10 * time.Second
 )
 
-// pacer publishes the messages of a run when they are due. Its goroutine takes items from the
-// read-ahead queue, sleeps until each is due, and publishes it under the lock of the conductor.
+// pacer is what only the goroutine of pace uses.
 type pacer struct {
-	conductor *conductor
-	keepAlive bool // Options.KeepAlive
-	log       *zap.Logger
 	batcher   pacing.Batcher
 	nextCheck time.Duration // when the next item is checked, unless the program does not run
 }
 
-// run plays the items of the read-ahead queue until the queue or ctx ends.
-func (p *pacer) run(ctx context.Context) {
-	c := p.conductor
+// pace publishes the messages of the read-ahead queue when they are due, until the queue or ctx ends: it takes an item,
+// sleeps until it is due, and publishes it under the lock.
+func (c *conductor) pace(ctx context.Context) {
 	c.time.Attach()
 	queue := c.readahead.Queue
 	for run := make([]readahead.Item, 0, readahead.RunItems); ; {
 		var ok bool
 		run, ok = queue.Pop(ctx, run[:0])
-		p.nextCheck = transport.Forever // starved tells of a delay in Pop
+		c.pacer.nextCheck = transport.Forever // starved tells of a delay in Pop
 		starved := queue.LastWait > maxCatchUp
 		for i := range run {
-			if ok = ok && p.playItem(ctx, &run[i], starved); !ok {
+			if ok = ok && c.playItem(ctx, &run[i], starved); !ok {
 				break
 			}
 			run[i] = readahead.Item{} // frees the chunk
 			starved = false
 		}
-		if !ok && (len(run) > 0 || !p.waitAtEnd(ctx)) {
+		if !ok && (len(run) > 0 || !c.waitAtEnd(ctx)) {
 			break
 		}
 	}
@@ -69,8 +65,7 @@ func (p *pacer) run(ctx context.Context) {
 
 // waitAtEnd is called when every message has been published. With keepAlive it waits until a command
 // makes play read again. It reports whether play goes on.
-func (p *pacer) waitAtEnd(ctx context.Context) bool {
-	c := p.conductor
+func (c *conductor) waitAtEnd(ctx context.Context) bool {
 	c.mu.Lock()
 	switch {
 	case ctx.Err() != nil:
@@ -81,7 +76,7 @@ func (p *pacer) waitAtEnd(ctx context.Context) bool {
 		return true
 	}
 	c.completed = true
-	if !p.keepAlive {
+	if !c.keepAlive {
 		c.transport.Finish(c.time.Now())
 		c.mu.Unlock()
 		return false
@@ -98,8 +93,7 @@ func (p *pacer) waitAtEnd(ctx context.Context) bool {
 
 // playItem publishes one message, or carries out one jump, when it is due. It reports false
 // when ctx ended. starved reports that the queue was empty before this item.
-func (p *pacer) playItem(ctx context.Context, it *readahead.Item, starved bool) bool {
-	c := p.conductor
+func (c *conductor) playItem(ctx context.Context, it *readahead.Item, starved bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := itemWait{blocked: starved}
@@ -111,37 +105,37 @@ func (p *pacer) playItem(ctx context.Context, it *readahead.Item, starved bool) 
 		case it.Epoch != c.epoch:
 			return true
 		case it.Jump != nil && !it.Jump.EndOfPass:
-			p.finishJump(it)
+			c.finishJump(it)
 			return true
 		case !c.transport.Head().Begun():
-			p.begin(it)
+			c.begin(it)
 		}
-		until := p.ready(it, &w)
+		until := c.ready(it, &w)
 		if until == 0 {
 			if it.Jump != nil {
-				p.nextPass(it.Jump)
+				c.nextPass(it.Jump)
 			} else {
-				p.publish(it, &w)
+				c.publish(it, &w)
 			}
 			return true
 		}
 		c.mu.Unlock()
 		c.time.SleepUntil(until)
-		p.nextCheck = until
+		c.pacer.nextCheck = until
 		c.mu.Lock()
 	}
 }
 
 // noteStop notes that play checks an item so late that the program cannot have run meanwhile. The clock of a
 // simulator may advance in long steps, which say nothing about this program.
-func (p *pacer) noteStop(w *itemWait) {
-	late := w.now - p.nextCheck
-	p.nextCheck = w.now
-	if late <= maxOwnDelay || p.conductor.time.External != nil {
+func (c *conductor) noteStop(w *itemWait) {
+	late := w.now - c.pacer.nextCheck
+	c.pacer.nextCheck = w.now
+	if late <= maxOwnDelay || c.time.External != nil {
 		return
 	}
 	w.blocked = true
-	p.log.Warn("the program was stopped for a while: play continues where it was", zap.Duration("for", late.Round(time.Millisecond)))
+	c.log.Warn("the program was stopped for a while: play continues where it was", zap.Duration("for", late.Round(time.Millisecond)))
 }
 
 // itemWait is the state of the wait for one item.
@@ -154,14 +148,13 @@ type itemWait struct {
 	deadline          time.Duration // when the item is due at the present rate
 }
 
-// The methods below are called with the lock of the conductor held.
+// The methods below are called with mu held.
 
 // ready returns 0 if the item is due, and otherwise the time of the next check.
-func (p *pacer) ready(it *readahead.Item, w *itemWait) (until time.Duration) {
-	c := p.conductor
+func (c *conductor) ready(it *readahead.Item, w *itemWait) (until time.Duration) {
 	step := c.transport.Stepping()
 	w.now = c.time.Now()
-	p.noteStop(w)
+	c.noteStop(w)
 	if !w.rateControlPassed && !step {
 		held := c.held.ahead > 0
 		if c.rateControl != nil {
@@ -181,7 +174,7 @@ func (p *pacer) ready(it *readahead.Item, w *itemWait) (until time.Duration) {
 	w.deadline = c.transport.SetNext(it.Pos)
 	switch {
 	case !step && w.now < w.deadline:
-		return p.batcher.WakeUp(w.deadline)
+		return c.pacer.batcher.WakeUp(w.deadline)
 	case it.Jump != nil:
 		return 0
 	case !step && it.Route.Pauses && c.transport.PausesOnTopics() && !w.paused:
@@ -196,28 +189,26 @@ func (p *pacer) ready(it *readahead.Item, w *itemWait) (until time.Duration) {
 		}
 		return 0
 	}
-	return p.waitForRoom(c.output.Topic(it.Route), w)
+	return c.waitForRoom(c.output.Topic(it.Route), w)
 }
 
 // waitForRoom notes, and logs from time to time, that a subscriber of a topic has no room.
 // It returns the time of the next check; a subscriber that frees room wakes play earlier.
-func (p *pacer) waitForRoom(t *output.Topic, w *itemWait) (until time.Duration) {
-	c := p.conductor
+func (c *conductor) waitForRoom(t *output.Topic, w *itemWait) (until time.Duration) {
 	if w.nextReport == 0 {
 		w.nextReport = w.now + firstFullReport
 	}
 	w.blocked, c.held.full = true, t
 	if w.now >= w.nextReport {
 		w.nextReport = w.now + fullReportInterval
-		p.log.Warn("play waits for subscribers that do not read",
+		c.log.Warn("play waits for subscribers that do not read",
 			zap.Strings("subscribers", plan.Abbreviate(t.NotReading())))
 	}
 	return w.nextReport
 }
 
 // begin makes the first message due now.
-func (p *pacer) begin(it *readahead.Item) {
-	c := p.conductor
+func (c *conductor) begin(it *readahead.Item) {
 	now := c.time.Now()
 	c.transport.Begin(it.At, it.Pos, now)
 	c.timing.Begin(now, c.transport.Head().Paused())
@@ -225,8 +216,7 @@ func (p *pacer) begin(it *readahead.Item) {
 }
 
 // nextPass ends a pass of the loop and begins the next.
-func (p *pacer) nextPass(j *readahead.Jump) {
-	c := p.conductor
+func (c *conductor) nextPass(j *readahead.Jump) {
 	now := c.time.Now()
 	c.transport.NextPass(j.To, j.Shift, now)
 	c.positionChanged(now) // before the state: a node that resets when time goes back must receive the state afterwards
@@ -235,8 +225,7 @@ func (p *pacer) nextPass(j *readahead.Jump) {
 }
 
 // finishJump completes a jump: the reader has reached the place and found the state there.
-func (p *pacer) finishJump(it *readahead.Item) {
-	c := p.conductor
+func (c *conductor) finishJump(it *readahead.Item) {
 	now := c.time.Now()
 	c.transport.Arrive(it.At, it.Jump.To, it.Jump.Step, now)
 	c.timing.Begin(now, c.transport.Head().Paused())
@@ -247,8 +236,7 @@ func (p *pacer) finishJump(it *readahead.Item) {
 
 // publish publishes a message on its topic. The clock is published first: a node on simulated
 // time must not receive a message from its future.
-func (p *pacer) publish(it *readahead.Item, w *itemWait) {
-	c := p.conductor
+func (c *conductor) publish(it *readahead.Item, w *itemWait) {
 	o := c.output
 	var m output.Message // set field by field: a literal would be built elsewhere and copied, which takes 10 ns
 	m.Frame, m.Private, m.Recorded, m.Alone = it.Frame, it.Route.Private, it.At.Stamp, true
@@ -261,7 +249,7 @@ func (p *pacer) publish(it *readahead.Item, w *itemWait) {
 		tick, m.Alone = true, false
 	case transport.OnTime:
 		late := w.now - w.deadline
-		p.batcher.Add(w.now, w.deadline)
+		c.pacer.batcher.Add(w.now, w.deadline)
 		m.Alone = late < floodLate
 		o.OnSchedule(&m, late)
 		c.timing.Late(late)

@@ -179,7 +179,7 @@ func (r *run) publish(ctx context.Context) {
 	var paced sync.WaitGroup
 	// owner: publish; ends with ctx or after the last message. The pacer may lock its thread, so it
 	// needs a goroutine that ends.
-	paced.Go(func() { (&pacer{conductor: r.conductor, keepAlive: r.o.KeepAlive, log: r.o.Log}).run(ctx) })
+	paced.Go(func() { r.conductor.pace(ctx) })
 	paced.Wait()
 }
 
