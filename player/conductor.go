@@ -24,7 +24,7 @@ import (
 // conductor leads one run of play: pace publishes the messages, and Control steers. Its lock guards what the goroutine of
 // pace, the clock and the callers of Control share, and is the only lock that a message meets. Messages are published
 // under that lock, so that nothing is published once Pause has returned, and no clock value overtakes
-// a message. The lock is never held while waiting: tcpros.Source.Publish does not block.
+// a message. The lock is never held while waiting: tcpros.Source.Publish does not block. Methods whose names end in Locked need it.
 // See ADR 0103.
 type conductor struct {
 	plan        *plan.Plan
@@ -112,51 +112,49 @@ func (c *conductor) tick() {
 func (c *conductor) setPhase(p control.Phase) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.enterPhase(p)
+	c.enterPhaseLocked(p)
 }
 
-// The methods below are called with mu held.
-
-// enterPhase changes the phase and informs front ends.
-func (c *conductor) enterPhase(p control.Phase) {
+// enterPhaseLocked changes the phase and informs front ends.
+func (c *conductor) enterPhaseLocked(p control.Phase) {
 	c.phase = p
-	c.watchers.EnterPhase(c.status())
+	c.watchers.EnterPhase(c.statusLocked())
 	c.notifyChange()
 }
 
-// notifyChange wakes the pacer and everyone who waits on Changed.
+// notifyChange wakes the pacer and everyone who waits on Changed. It needs no lock.
 func (c *conductor) notifyChange() {
 	c.watchers.Notify()
 	c.time.Wake()
 }
 
-// positionChanged informs rate control and the clock about a jump.
-func (c *conductor) positionChanged(now time.Duration) {
+// positionChangedLocked informs rate control and the clock about a jump.
+func (c *conductor) positionChangedLocked(now time.Duration) {
 	c.output.Jumped(now)
 	c.rateControl.Reset(c.output.Reached())
 	c.output.Tick(now)
 }
 
-// notePaused updates timing and watchers after a pause.
-func (c *conductor) notePaused(now time.Duration) {
+// notePausedLocked updates timing and watchers after a pause.
+func (c *conductor) notePausedLocked(now time.Duration) {
 	if !c.transport.Head().Ended() {
 		c.timing.Pause(now)
 	}
 	c.notifyChange()
 }
 
-// apply carries out the effects of a command.
-func (c *conductor) apply(e transport.Effects) {
+// applyLocked carries out the effects of a command.
+func (c *conductor) applyLocked(e transport.Effects) {
 	now := c.time.Now()
 	if e.Moved {
-		c.positionChanged(now)
+		c.positionChangedLocked(now)
 	}
 	if e.Restarted {
 		c.completed = false
 		if !c.transport.Head().Paused() {
 			c.timing.Resume(now)
 		}
-		c.enterPhase(control.PhasePlay)
+		c.enterPhaseLocked(control.PhasePlay)
 	}
 	if e.Read {
 		c.epoch = c.readahead.Restart(e.Request)

@@ -85,7 +85,7 @@ func (c *conductor) waitAtEnd(ctx context.Context) bool {
 	if !c.transport.Head().Paused() {
 		c.timing.Pause(c.time.Now())
 	}
-	c.enterPhase(control.PhaseKeepAlive)
+	c.enterPhaseLocked(control.PhaseKeepAlive)
 	epoch := c.epoch
 	c.mu.Unlock()
 	return c.readahead.Queue.AwaitRestart(ctx, epoch)
@@ -105,17 +105,17 @@ func (c *conductor) playItem(ctx context.Context, it *readahead.Item, starved bo
 		case it.Epoch != c.epoch:
 			return true
 		case it.Jump != nil && !it.Jump.EndOfPass:
-			c.finishJump(it)
+			c.finishJumpLocked(it)
 			return true
 		case !c.transport.Head().Begun():
-			c.begin(it)
+			c.beginLocked(it)
 		}
-		until := c.ready(it, &w)
+		until := c.readyLocked(it, &w)
 		if until == 0 {
 			if it.Jump != nil {
-				c.nextPass(it.Jump)
+				c.nextPassLocked(it.Jump)
 			} else {
-				c.publish(it, &w)
+				c.publishLocked(it, &w)
 			}
 			return true
 		}
@@ -126,9 +126,9 @@ func (c *conductor) playItem(ctx context.Context, it *readahead.Item, starved bo
 	}
 }
 
-// noteStop notes that play checks an item so late that the program cannot have run meanwhile. The clock of a
+// noteStopLocked notes that play checks an item so late that the program cannot have run meanwhile. The clock of a
 // simulator may advance in long steps, which say nothing about this program.
-func (c *conductor) noteStop(w *itemWait) {
+func (c *conductor) noteStopLocked(w *itemWait) {
 	late := w.now - c.pacer.nextCheck
 	c.pacer.nextCheck = w.now
 	if late <= maxOwnDelay || c.time.External != nil {
@@ -148,13 +148,11 @@ type itemWait struct {
 	deadline          time.Duration // when the item is due at the present rate
 }
 
-// The methods below are called with mu held.
-
-// ready returns 0 if the item is due, and otherwise the time of the next check.
-func (c *conductor) ready(it *readahead.Item, w *itemWait) (until time.Duration) {
+// readyLocked returns 0 if the item is due, and otherwise the time of the next check.
+func (c *conductor) readyLocked(it *readahead.Item, w *itemWait) (until time.Duration) {
 	step := c.transport.Stepping()
 	w.now = c.time.Now()
-	c.noteStop(w)
+	c.noteStopLocked(w)
 	if !w.rateControlPassed && !step {
 		held := c.held.ahead > 0
 		if c.rateControl != nil {
@@ -180,7 +178,7 @@ func (c *conductor) ready(it *readahead.Item, w *itemWait) (until time.Duration)
 	case !step && it.Route.Pauses && c.transport.PausesOnTopics() && !w.paused:
 		w.paused = true
 		c.transport.PauseFor(it.Route.Topic.Name, w.now)
-		c.notePaused(w.now)
+		c.notePausedLocked(w.now)
 		return transport.Forever
 	case c.output.Topic(it.Route).Takes():
 		if late := w.now - w.deadline; w.blocked && late > maxCatchUp && !c.transport.Head().Paused() {
@@ -189,12 +187,12 @@ func (c *conductor) ready(it *readahead.Item, w *itemWait) (until time.Duration)
 		}
 		return 0
 	}
-	return c.waitForRoom(c.output.Topic(it.Route), w)
+	return c.waitForRoomLocked(c.output.Topic(it.Route), w)
 }
 
-// waitForRoom notes, and logs from time to time, that a subscriber of a topic has no room.
+// waitForRoomLocked notes, and logs from time to time, that a subscriber of a topic has no room.
 // It returns the time of the next check; a subscriber that frees room wakes play earlier.
-func (c *conductor) waitForRoom(t *output.Topic, w *itemWait) (until time.Duration) {
+func (c *conductor) waitForRoomLocked(t *output.Topic, w *itemWait) (until time.Duration) {
 	if w.nextReport == 0 {
 		w.nextReport = w.now + firstFullReport
 	}
@@ -207,36 +205,36 @@ func (c *conductor) waitForRoom(t *output.Topic, w *itemWait) (until time.Durati
 	return w.nextReport
 }
 
-// begin makes the first message due now.
-func (c *conductor) begin(it *readahead.Item) {
+// beginLocked makes the first message due now.
+func (c *conductor) beginLocked(it *readahead.Item) {
 	now := c.time.Now()
 	c.transport.Begin(it.At, it.Pos, now)
 	c.timing.Begin(now, c.transport.Head().Paused())
-	c.positionChanged(now)
+	c.positionChangedLocked(now)
 }
 
-// nextPass ends a pass of the loop and begins the next.
-func (c *conductor) nextPass(j *readahead.Jump) {
+// nextPassLocked ends a pass of the loop and begins the next.
+func (c *conductor) nextPassLocked(j *readahead.Jump) {
 	now := c.time.Now()
 	c.transport.NextPass(j.To, j.Shift, now)
-	c.positionChanged(now) // before the state: a node that resets when time goes back must receive the state afterwards
+	c.positionChangedLocked(now) // before the state: a node that resets when time goes back must receive the state afterwards
 	c.output.SetLatched(j.Latched, true, now)
 	c.notifyChange()
 }
 
-// finishJump completes a jump: the reader has reached the place and found the state there.
-func (c *conductor) finishJump(it *readahead.Item) {
+// finishJumpLocked completes a jump: the reader has reached the place and found the state there.
+func (c *conductor) finishJumpLocked(it *readahead.Item) {
 	now := c.time.Now()
 	c.transport.Arrive(it.At, it.Jump.To, it.Jump.Step, now)
 	c.timing.Begin(now, c.transport.Head().Paused())
-	c.positionChanged(now)
+	c.positionChangedLocked(now)
 	c.output.SetLatched(it.Jump.Latched, false, now)
 	c.notifyChange()
 }
 
-// publish publishes a message on its topic. The clock is published first: a node on simulated
+// publishLocked publishes a message on its topic. The clock is published first: a node on simulated
 // time must not receive a message from its future.
-func (c *conductor) publish(it *readahead.Item, w *itemWait) {
+func (c *conductor) publishLocked(it *readahead.Item, w *itemWait) {
 	o := c.output
 	var m output.Message // set field by field: a literal would be built elsewhere and copied, which takes 10 ns
 	m.Frame, m.Private, m.Recorded, m.Alone = it.Frame, it.Route.Private, it.At.Stamp, true

@@ -15,11 +15,11 @@ func (c *conductor) Changed() <-chan struct{} { return c.watchers.Changed() }
 func (c *conductor) Status() control.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.status()
+	return c.statusLocked()
 }
 
-// status returns the state of play. Called with mu held.
-func (c *conductor) status() control.Status {
+// statusLocked returns the state of play.
+func (c *conductor) statusLocked() control.Status {
 	now := c.time.Now()
 	s := c.transport.State(now)
 	return control.Status{
@@ -61,7 +61,7 @@ func starving(q *readahead.Queue) time.Duration {
 // Stats implements Control.
 func (c *conductor) Stats() control.Stats {
 	c.mu.Lock()
-	s := control.Stats{Status: c.status(), Topics: c.output.Counts()}
+	s := control.Stats{Status: c.statusLocked(), Topics: c.output.Counts()}
 	full := c.held.full
 	c.mu.Unlock()
 	c.output.AddSubscribers(s.Topics)

@@ -10,15 +10,15 @@ import (
 func (c *conductor) Pause() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.pause()
+	return c.pauseLocked()
 }
 
-func (c *conductor) pause() bool {
+func (c *conductor) pauseLocked() bool {
 	now := c.time.Now()
 	if !c.transport.Pause(now) {
 		return false
 	}
-	c.notePaused(now)
+	c.notePausedLocked(now)
 	return true
 }
 
@@ -26,10 +26,10 @@ func (c *conductor) pause() bool {
 func (c *conductor) Resume() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.resume()
+	return c.resumeLocked()
 }
 
-func (c *conductor) resume() bool {
+func (c *conductor) resumeLocked() bool {
 	now := c.time.Now()
 	if !c.transport.Resume(now) {
 		return false
@@ -45,8 +45,8 @@ func (c *conductor) resume() bool {
 func (c *conductor) Toggle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.pause() {
-		c.resume()
+	if !c.pauseLocked() {
+		c.resumeLocked()
 	}
 	return c.transport.Head().Paused()
 }
@@ -70,7 +70,7 @@ func (c *conductor) StepBack() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.transport.StepBack()
-	c.apply(e)
+	c.applyLocked(e)
 	return ok
 }
 
@@ -78,7 +78,7 @@ func (c *conductor) StepBack() bool {
 func (c *conductor) Seek(to time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.apply(c.transport.Seek(to, c.time.Now()))
+	c.applyLocked(c.transport.Seek(to, c.time.Now()))
 }
 
 // SetRate implements Control.
@@ -97,7 +97,7 @@ func (c *conductor) SetRate(rate float64) error {
 func (c *conductor) SetLoop(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.apply(c.transport.SetLoop(on, c.time.Now()))
+	c.applyLocked(c.transport.SetLoop(on, c.time.Now()))
 }
 
 // SetLoopRange implements Control.
@@ -105,7 +105,7 @@ func (c *conductor) SetLoopRange(from, to time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, err := c.transport.SetLoopRange(from, to, c.time.Now())
-	c.apply(e)
+	c.applyLocked(e)
 	return err
 }
 
