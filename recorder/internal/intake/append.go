@@ -67,7 +67,7 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, first rosbag
 			c.Topic.Drop(control.DropBufferFull, uint64(count))
 			return
 		}
-		first = in.rotation.First.Stamp(first, received, in.cfg.Sim != nil) // here: a link may have waited for room
+		first = in.rotation.Stamp(first, received, in.cfg.Sim != nil) // here: a link may have waited for room
 		wanted := int(c.Topic.Wanted(uint64(count)))
 		n, size := in.filling.Fit(run, wanted, wanted == count)
 		in.filling.Append(c.Conn, first, run[:size], n, received)
@@ -100,8 +100,7 @@ func (in *Intake) submit(c *memory.Chunk) {
 	in.pool.Count(c)
 	in.pool.Charge(c)
 	c.Part, c.Cost = in.rotation.Part(), rotation.ChunkCost(&c.Builder)
-	in.rotation.Queue(c.Cost)
-	in.rotation.First.Note(c.Builder.Start(), time.Now())
+	in.rotation.ChunkQueued(c.Cost, c.Builder.Start(), time.Now())
 	in.cfg.Encoder.Put(c)
 	in.queue.Put(queue.Item{Chunk: c})
 }

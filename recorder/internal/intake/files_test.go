@@ -8,6 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
@@ -21,7 +22,7 @@ func TestAbandonedMessages(t *testing.T) {
 	for name, only := range map[string]bool{"a recording": false, "a ring": true} {
 		in := bareIntake(-1, 100)
 		if only {
-			addRing(in, ring.Options{Only: true})
+			in.keepRing(ring.Options{Only: true})
 		}
 		of := &account.Topic{Tally: account.Tally{Messages: 10, Bytes: 1000}}
 		of.Written = account.Tally{Messages: 7, Bytes: 700}
@@ -60,12 +61,14 @@ func TestConnectionsOfASnapshotAreKept(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000, 100)
 	in.rotation = rotationAt(rotation.Options{}, 3, 0)
-	in.closedParts, in.ring = 4, new(ring.Ring)
+	in.closedParts = 4
+	in.keepRing(ring.Options{})
 	c := latchingConnection(in, "/a")
-	for _, writing := range []int{1, 0} {
-		if in.ring.Unfinished = writing; in.needed(c) != (writing > 0) {
-			t.Errorf("%d snapshots are being written: the connection is kept: %v", writing, in.needed(c))
-		}
+	if in.ring.Begin(new(ring.Snapshot), latch.State{}); !in.needed(c) {
+		t.Error("a snapshot is being written, and the connection may go")
+	}
+	if in.ring.FileCompleted(); in.needed(c) {
+		t.Error("no snapshot is being written, and the connection is kept")
 	}
 }
 
@@ -151,7 +154,7 @@ func TestWrittenChunkCountsInItsFile(t *testing.T) {
 	for part, want := range map[int][2]int64{3: {100 + 70, 500 - 200}, 2: {100, 500}} {
 		in := bareIntake(-1, 100)
 		in.rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
-		in.rotation.Queue(500)
+		in.rotation.ChunkQueued(500, rosbag.Time{}, time.Time{})
 		c := &memory.Chunk{Part: part, Cost: 200, Sealed: new(chunk.Sealed)}
 		in.Files().Written(c, 70, part)
 		if got := [2]int64{in.rotation.Stored(), 1000 - in.rotation.Stored() - in.rotation.Left()}; got != want {

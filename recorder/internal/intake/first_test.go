@@ -33,7 +33,7 @@ func TestMessageThatWaitedForRoom(t *testing.T) {
 		if in.filling.Open != nil {
 			t.Error("the message does not wait")
 		}
-		in.rotation.First.Note(rosbag.TimeOf(later), later)
+		in.rotation.LatchedQueued(rosbag.TimeOf(later), later)
 		in.pool.Held = held
 		in.room.Broadcast()
 		in.mu.Unlock()

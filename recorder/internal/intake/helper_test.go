@@ -10,7 +10,6 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
-	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -37,11 +36,6 @@ func holding(in *Intake, need, holds int64) *memory.Turn {
 	f := &memory.Turn{Need: need, Chunk: new(memory.Chunk)}
 	in.pool.Grow(f.Chunk, holds)
 	return f
-}
-
-// addRing makes an intake keep chunks for snapshots.
-func addRing(in *Intake, o ring.Options) {
-	in.ring, in.accounts.OnlySnapshots = ring.New(o, in.pool, &in.latched), o.Only
 }
 
 // rotationAt is a rotation in the given part, of which so many bytes are stored.

@@ -89,10 +89,16 @@ func New(o Config) *Intake {
 	in.pool = memory.New(o.Memory)
 	in.latched = latch.New(in.pool, o.NoRepeat)
 	if o.Ring != nil {
-		in.ring = ring.New(*o.Ring, in.pool, &in.latched)
-		in.accounts.OnlySnapshots = o.Ring.Only
+		in.keepRing(*o.Ring)
 	}
 	return in
+}
+
+// keepRing makes the intake keep chunks for snapshots.
+func (in *Intake) keepRing(o ring.Options) {
+	in.ring = ring.New(o, in.pool, &in.latched)
+	in.pool.Reserve, in.latched.Free = in.ring, in.ring.Free
+	in.accounts.OnlySnapshots = o.Only
 }
 
 // door is what the doors for the writers of bags have in common.

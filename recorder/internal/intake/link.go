@@ -216,7 +216,7 @@ func (f *LargeFrame) Commit(received time.Time) {
 	c.Topic.Last, c.Latest, c.Proven = received, received, true
 	c.NoteCame(0, 0, frame)
 	in.rotateIfDue(received)
-	f.turn.Chunk.Builder.FinishMessage(in.rotation.First.Stamp(rosbag.TimeOf(in.cfg.Sim.At(received)), received, in.cfg.Sim != nil))
+	f.turn.Chunk.Builder.FinishMessage(in.rotation.Stamp(rosbag.TimeOf(in.cfg.Sim.At(received)), received, in.cfg.Sim != nil))
 	if latched != nil {
 		in.latched.Keep(&c.Source, latched)
 	}
@@ -275,7 +275,7 @@ func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int
 		in.pool.Put(chunk)
 		return
 	}
-	if in.filling.Has(c.Conn.ID) || in.rotation.First.Awaited() && in.filling.Precedes(chunk.Builder.Start()) {
+	if in.filling.Has(c.Conn.ID) || in.rotation.BeginsBag() && in.filling.Precedes(chunk.Builder.Start()) {
 		in.sealOpen() // the earlier messages of this publisher, and those that the bag begins with, come first in the file
 	}
 	if stored {

@@ -34,8 +34,10 @@ func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
 		"asked for, longer":          {201, 1000, 8000, 1, true},
 	} {
 		p := bareIntake(10_000, 100)
-		addRing(p, ring.Options{})
-		p.ring.Pending = c.asked
+		p.keepRing(ring.Options{})
+		for range c.asked {
+			p.ring.Begin(new(ring.Snapshot), latch.State{})
+		}
 		p.pool.Held = c.counted + c.others
 		of := &memory.Chunk{Counted: c.counted, Sealed: &chunk.Sealed{Record: make([]byte, c.record)}}
 		rc := p.Snapshots().ToRingChunk(of)
@@ -54,13 +56,13 @@ func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
 func TestRingChunkInSpareMemory(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(10_000, 100)
-	addRing(p, ring.Options{})
+	p.keepRing(ring.Options{})
 	r := p.ring
-	r.Spare = [][]byte{make([]byte, 0, 120)}
+	r.Free(&latch.Chunk{Memory: make([]byte, 0, 120)})
 	p.pool.Held = 1000 + 120
 	rc := p.Snapshots().ToRingChunk(&memory.Chunk{Counted: 1000, Sealed: &chunk.Sealed{Record: make([]byte, 100)}})
-	if cap(rc.Memory) != 120 || rc.Weight != 120 || p.pool.Held != 120 || len(r.Spare) != 0 {
-		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d pieces spare", cap(rc.Memory), rc.Weight, p.pool.Held, len(r.Spare))
+	if cap(rc.Memory) != 120 || rc.Weight != 120 || p.pool.Held != 120 || r.Held() != 0 {
+		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d bytes spare", cap(rc.Memory), rc.Weight, p.pool.Held, r.Held())
 	}
 }
 
@@ -68,7 +70,7 @@ func TestRingChunkInSpareMemory(t *testing.T) {
 func TestNothingLatchedTakesNoMemory(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(10_000, 100)
-	addRing(p, ring.Options{})
+	p.keepRing(ring.Options{})
 	p.pool.Held = 10_001
 	if err := p.Snapshots().AddCut(new(latch.State), nil); err != nil {
 		t.Error(err)
@@ -96,7 +98,7 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 	const some = 100
 	for more, want := range map[int64]int64{-1: 0, 0: counted, 1: counted} {
 		p := bareIntake(1<<20, 100)
-		addRing(p, ring.Options{})
+		p.keepRing(ring.Options{})
 		plain := latchingConnection(p, "/plain") // has the id of the filler
 		plain.Latching = false
 		of := latchingConnection(p, "/a")

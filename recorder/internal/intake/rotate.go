@@ -52,7 +52,7 @@ func (in *Intake) fileStart(now time.Time, resumed bool) *queue.FileStart {
 		Latched: in.latched.AtFile(in.accounts.Sources(), resumed),
 	}
 	if len(o.Latched) > 0 {
-		in.rotation.First.Note(o.Stamp, now)
+		in.rotation.LatchedQueued(o.Stamp, now)
 	}
 	for _, l := range o.Latched {
 		in.accounts.Connections.Of(l.Conn).NoteWritten(o.Part)

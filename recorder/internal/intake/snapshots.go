@@ -87,11 +87,10 @@ func (d Snapshots) ToRingChunk(c *memory.Chunk) *latch.Chunk {
 
 // AddToRing adds a chunk that the recording is done with.
 func (d Snapshots) AddToRing(c *latch.Chunk) {
-	in := d.in
-	in.mu.Lock()
-	in.ring.Add(c)
-	in.pool.Signal() // chunks in the ring can be displaced
-	in.mu.Unlock()
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.ring.Add(c)
+	d.in.pool.Signal() // chunks in the ring can be displaced
 }
 
 // FreshChunk returns a buffer for n bytes; nil if there is no memory.
@@ -110,10 +109,9 @@ func (d Snapshots) GiveBack(c *latch.Chunk) {
 
 // Count brings the account of a chunk up to date after the chunk has grown.
 func (d Snapshots) Count(c *memory.Chunk) {
-	in := d.in
-	in.mu.Lock()
-	in.pool.Count(c)
-	in.mu.Unlock()
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.pool.Count(c)
 }
 
 // Trigger extends the post-roll in progress, and returns its snapshot. If there is none, the ring keeps the window
@@ -129,14 +127,14 @@ func (d Snapshots) Trigger(at time.Time) (*ring.Snapshot, error) {
 		in.endSnapshot()
 	}
 	in.ring.Trigger(at)
-	return in.ring.Current, nil
+	return in.ring.InPostRoll(), nil
 }
 
 // SnapshotsTaken returns how many snapshots have begun.
 func (d Snapshots) SnapshotsTaken() int {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
-	return d.in.ring.Taken
+	return d.in.ring.SnapshotsBegun()
 }
 
 // BeginSnapshot makes all that was received until now, and the post-roll, part of sn. It reports false if the
@@ -149,11 +147,10 @@ func (d Snapshots) BeginSnapshot(sn *ring.Snapshot) bool {
 		return false
 	}
 	in.sealOpen()
-	in.rotation.First.NoteSnapshot()
-	sn.State = latch.AtTrigger(in.accounts.Sources())
-	in.ring.Begin(sn)
+	in.rotation.SnapshotBegan()
+	postRoll := in.ring.Begin(sn, latch.AtTrigger(in.accounts.Sources()))
 	in.enqueue(&queue.Command{Kind: queue.Snapshot, Snapshot: sn})
-	if in.ring.PostRoll == 0 {
+	if !postRoll {
 		in.endSnapshot()
 		return true
 	}
@@ -167,10 +164,9 @@ func (d Snapshots) BeginSnapshot(sn *ring.Snapshot) bool {
 
 // EndRequest notes that no snapshot begins for the triggers until now: the ring gives up chunks again.
 func (d Snapshots) EndRequest() {
-	in := d.in
-	in.mu.Lock()
-	in.ring.Requested = time.Time{}
-	in.mu.Unlock()
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.ring.RequestEnded()
 }
 
 // TakeRing gives the ring to a snapshot.
@@ -185,10 +181,9 @@ func (d Snapshots) TakeRing(sn *ring.Snapshot) []*latch.Chunk {
 
 // SnapshotClosed notes that a snapshot is complete in its file.
 func (d Snapshots) SnapshotClosed() {
-	in := d.in
-	in.mu.Lock()
-	in.ring.Unfinished--
-	in.mu.Unlock()
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	d.in.ring.FileCompleted()
 }
 
 // endSnapshot ends the post-roll in progress, if there is one. Messages that were received until now belong to its

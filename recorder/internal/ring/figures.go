@@ -11,15 +11,15 @@ func (r *Ring) Stats(now time.Time) control.SnapshotStats {
 	if r == nil {
 		return control.SnapshotStats{}
 	}
-	s := control.SnapshotStats{Mode: control.SnapshotBeside, Held: r.reach(now), Bytes: r.Bytes, Most: r.Most, Taken: r.Taken}
-	if r.Only {
+	s := control.SnapshotStats{Mode: control.SnapshotBeside, Held: r.reach(now), Bytes: r.bytes, Most: r.o.Most, Taken: r.taken}
+	if r.o.Only {
 		s.Mode = control.SnapshotOnly
 	}
-	if r.Window > 0 {
-		s.Held = min(s.Held, r.Window)
+	if r.o.Window > 0 {
+		s.Held = min(s.Held, r.o.Window)
 	}
-	if r.Current != nil {
-		s.File = r.Current.Target()
+	if r.current != nil {
+		s.File = r.current.Target()
 	}
 	return s
 }
@@ -33,15 +33,15 @@ type Shortage struct {
 // TakeShortage returns a shortage if the ring has lost a part of its window: once, and again only after the ring
 // has reached back to the whole window. The ring may be nil.
 func (r *Ring) TakeShortage(now time.Time) *Shortage {
-	if r == nil || r.Window == 0 {
+	if r == nil || r.o.Window == 0 {
 		return nil
 	}
 	reach := r.reach(now)
 	short := r.short && !r.warned
 	r.short = false
-	r.warned = (r.warned || short) && reach < r.Window
+	r.warned = (r.warned || short) && reach < r.o.Window
 	if !short {
 		return nil
 	}
-	return &Shortage{r.Window, reach, r.Most}
+	return &Shortage{r.o.Window, reach, r.o.Most}
 }

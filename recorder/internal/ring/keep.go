@@ -9,7 +9,7 @@ import (
 // Claim reserves n bytes for copies of latched messages, and reports whether it could. The chunks of a requested
 // snapshot must not displace each other.
 func (r *Ring) Claim(n int64) bool {
-	if !r.mem.Fits(n) && (r.Pending > 0 || !r.mem.MakeRoom(n, memory.ForAny)) {
+	if !r.mem.Fits(n) && (r.pending > 0 || !r.mem.MakeRoom(n, memory.ForAny)) {
 		return false
 	}
 	r.mem.Use(n)
@@ -25,22 +25,22 @@ func (r *Ring) OwnMemory(c *memory.Chunk) []byte {
 	if 4*int64(n) >= 3*c.Counted {
 		return nil
 	}
-	if spare := r.spare(n); spare != nil {
+	if spare := r.takeSpare(n); spare != nil {
 		return spare // counted already
 	}
 	// The chunks of a requested snapshot must not displace each other: this chunk comes back in a moment.
-	if (r.Pending == 0 || n > 2*r.mem.ChunkBytes) && !r.mem.MakeRoom(int64(n), memory.ForAny) {
+	if (r.pending == 0 || n > 2*r.mem.ChunkBytes) && !r.mem.MakeRoom(int64(n), memory.ForAny) {
 		return nil
 	}
 	r.mem.Use(int64(n))
 	return make([]byte, 0, n)
 }
 
-// spare returns spare memory that n bytes fill well, or nil.
-func (r *Ring) spare(n int) []byte {
-	for i, m := range r.Spare {
+// takeSpare returns spare memory that n bytes fill well, or nil.
+func (r *Ring) takeSpare(n int) []byte {
+	for i, m := range r.spare {
 		if cap(m) >= n && cap(m) <= n+n/2 {
-			r.Spare = slices.Delete(r.Spare, i, i+1)
+			r.spare = slices.Delete(r.spare, i, i+1)
 			return m[:0]
 		}
 	}

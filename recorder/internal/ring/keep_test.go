@@ -12,10 +12,10 @@ import (
 func TestSpareMemoryFits(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]bool{101: false, 100: true, 67: true, 66: false, 51: false} {
-		one := Ring{Spare: [][]byte{make([]byte, 50), make([]byte, 0, 100)}}
-		got := one.spare(n)
-		if (got != nil) != want || want && (len(got) != 0 || cap(got) != 100 || len(one.Spare) != 1) {
-			t.Errorf("for %d bytes a piece of 100 is used: %v, want %v; %d left", n, got != nil, want, len(one.Spare))
+		one := Ring{spare: [][]byte{make([]byte, 50), make([]byte, 0, 100)}}
+		got := one.takeSpare(n)
+		if (got != nil) != want || want && (len(got) != 0 || cap(got) != 100 || len(one.spare) != 1) {
+			t.Errorf("for %d bytes a piece of 100 is used: %v, want %v; %d left", n, got != nil, want, len(one.spare))
 		}
 	}
 }
@@ -42,10 +42,10 @@ func TestOwnMemory(t *testing.T) {
 	} {
 		r := ringOf(2, time.Now())
 		r.mem.SetBudget(c.budget)
-		r.Pending = c.pending
+		r.pending = c.pending
 		got := r.OwnMemory(&memory.Chunk{Counted: int64(c.buffer), Sealed: &chunk.Sealed{Record: make([]byte, c.record)}})
-		if (got != nil) != c.own || len(r.Chunks) != c.chunks {
-			t.Errorf("%s: own memory %v, %d chunks left; want %v, %d", name, got != nil, len(r.Chunks), c.own, c.chunks)
+		if (got != nil) != c.own || len(r.chunks) != c.chunks {
+			t.Errorf("%s: own memory %v, %d chunks left; want %v, %d", name, got != nil, len(r.chunks), c.own, c.chunks)
 		}
 		if want := r.Held() + int64(cap(got)); r.mem.Held != want {
 			t.Errorf("%s: %d bytes are counted, want %d", name, r.mem.Held, want)
@@ -57,10 +57,10 @@ func TestOwnMemory(t *testing.T) {
 func TestOwnMemoryIsSpareMemory(t *testing.T) {
 	t.Parallel()
 	r := ringOf(0, time.Now())
-	r.Spare = [][]byte{make([]byte, 0, 80)}
+	r.spare = [][]byte{make([]byte, 0, 80)}
 	r.mem.Use(80)
 	got := r.OwnMemory(&memory.Chunk{Counted: 1000, Sealed: &chunk.Sealed{Record: make([]byte, 60)}})
-	if cap(got) != 80 || len(r.Spare) != 0 || r.mem.Held != 80 {
+	if cap(got) != 80 || len(r.spare) != 0 || r.mem.Held != 80 {
 		t.Errorf("memory of %d bytes, %d counted; want the spare 80", cap(got), r.mem.Held)
 	}
 }

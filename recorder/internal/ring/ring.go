@@ -25,21 +25,21 @@ type Options struct {
 // Ring has the chunks with which a snapshot would begin: the latest ones, the oldest first. It knows which snapshot
 // is in its post-roll. Memory of the ring can be reclaimed at any time.
 type Ring struct {
-	Options
+	o       Options
 	mem     *memory.Memory
 	latched *latch.Store
-	Chunks  []*latch.Chunk
-	Bytes   int64
-	Spare   [][]byte // memory of chunks that fell out, to be used again
+	chunks  []*latch.Chunk
+	bytes   int64
+	spare   [][]byte // memory of chunks that fell out, to be used again
 	short   bool     // a part of the window was reclaimed since TakeShortage looked
 	warned  bool     // TakeShortage has returned a shortage, and the ring has not reached back to the window since
 
-	Current    *Snapshot // the snapshot in its post-roll; nil for none
+	current    *Snapshot // the snapshot in its post-roll; nil for none
 	until      time.Time // when the post-roll ends
-	Pending    int       // snapshots that have begun and do not have the chunks of the ring yet
-	Requested  time.Time // the first trigger of a snapshot that waits for its turn; zero for none
-	Taken      int       // number of snapshots that have begun
-	Unfinished int       // snapshots whose file is not complete
+	pending    int       // snapshots that have begun and do not have the chunks of the ring yet
+	requested  time.Time // the first trigger of a snapshot that waits for its turn; zero for none
+	taken      int       // number of snapshots that have begun
+	unfinished int       // snapshots whose file is not complete
 }
 
 // Snapshot is what the ring gives to a snapshot. It travels in commands to the writer of the snapshot, which
@@ -54,11 +54,10 @@ type Snapshot struct {
 	Job    any                  // the writer's own value for the snapshot
 }
 
-// New returns an empty ring, whose memory mem may reclaim.
+// New returns an empty ring. Whoever makes it gives it to the memory as a memory.Reserve, and its method Free to the store of
+// latched messages.
 func New(o Options, mem *memory.Memory, latched *latch.Store) *Ring {
-	r := &Ring{Options: o, mem: mem, latched: latched}
-	mem.Reserve, latched.Free = r, r.free
-	return r
+	return &Ring{o: o, mem: mem, latched: latched}
 }
 
 // MaxSpare is how many pieces of memory the ring keeps to use again.
@@ -66,26 +65,26 @@ const MaxSpare = 4
 
 // push adds a chunk as the newest.
 func (r *Ring) push(c *latch.Chunk) {
-	r.Chunks = append(r.Chunks, c)
-	r.Bytes += c.Bytes()
+	r.chunks = append(r.chunks, c)
+	r.bytes += c.Bytes()
 }
 
 // reach returns how far back the ring reaches.
 func (r *Ring) reach(now time.Time) time.Duration {
-	if len(r.Chunks) == 0 {
+	if len(r.chunks) == 0 {
 		return 0
 	}
-	return now.Sub(r.Chunks[0].FirstAt)
+	return now.Sub(r.chunks[0].FirstAt)
 }
 
-// free takes back the memory of a chunk to which no latched message refers.
-func (r *Ring) free(c *latch.Chunk) {
+// Free takes back the memory of a chunk to which no latched message refers any more.
+func (r *Ring) Free(c *latch.Chunk) {
 	if c.Buffer != nil {
 		r.mem.Put(c.Buffer)
 		return
 	}
-	if len(r.Spare) < MaxSpare && r.mem.Fits(0) {
-		r.Spare = append(r.Spare, c.Memory)
+	if len(r.spare) < MaxSpare && r.mem.Fits(0) {
+		r.spare = append(r.spare, c.Memory)
 	} else {
 		r.mem.Unuse(c.Weight)
 	}
@@ -98,7 +97,7 @@ func (r *Ring) Add(c *latch.Chunk) {
 		r.mem.Retire(c.Buffer)
 	}
 	r.expire(c.LastAt)
-	for r.Bytes > r.Most {
+	for r.bytes > r.o.Most {
 		r.short = true
 		r.dropOldest()
 	}
@@ -106,10 +105,10 @@ func (r *Ring) Add(c *latch.Chunk) {
 
 // expire drops the chunks that came wholly before the window.
 func (r *Ring) expire(now time.Time) {
-	if at := r.Requested; !at.IsZero() && now.After(at) {
+	if at := r.requested; !at.IsZero() && now.After(at) {
 		now = at
 	}
-	for r.Window > 0 && len(r.Chunks) > 0 && now.Sub(r.Chunks[0].LastAt) > r.Window {
+	for r.o.Window > 0 && len(r.chunks) > 0 && now.Sub(r.chunks[0].LastAt) > r.o.Window {
 		r.dropOldest()
 	}
 }
@@ -119,8 +118,8 @@ func (r *Ring) Held() int64 {
 	if r == nil {
 		return 0
 	}
-	n := r.Bytes
-	for _, m := range r.Spare {
+	n := r.bytes
+	for _, m := range r.spare {
 		n += int64(cap(m))
 	}
 	return n
@@ -128,7 +127,7 @@ func (r *Ring) Held() int64 {
 
 // Reclaimable implements memory.Reserve.
 func (r *Ring) Reclaimable() int64 {
-	if r.Pending > 0 && r.Only {
+	if r.pending > 0 && r.o.Only {
 		return 0
 	}
 	return r.Held()
@@ -141,18 +140,18 @@ func (r *Ring) Reclaimable() int64 {
 // snapshot is written.
 func (r *Ring) Reclaim(why memory.Purpose, filled int64) bool {
 	switch {
-	case why == memory.ForLarge && r.Pending > 0:
+	case why == memory.ForLarge && r.pending > 0:
 		return false
-	case why == memory.ForMessages && r.mem.Blocks && filled > r.mem.Budget-r.Most:
+	case why == memory.ForMessages && r.mem.Blocks && filled > r.mem.Budget-r.o.Most:
 		return false
-	case why == memory.ForMessages && r.Pending > 0 && (r.mem.Blocks || r.Only):
+	case why == memory.ForMessages && r.pending > 0 && (r.mem.Blocks || r.o.Only):
 		return false
-	case len(r.Spare) > 0:
-		last := len(r.Spare) - 1
-		r.mem.Unuse(int64(cap(r.Spare[last])))
-		r.Spare = slices.Delete(r.Spare, last, last+1)
+	case len(r.spare) > 0:
+		last := len(r.spare) - 1
+		r.mem.Unuse(int64(cap(r.spare[last])))
+		r.spare = slices.Delete(r.spare, last, last+1)
 		return true
-	case len(r.Chunks) > 0:
+	case len(r.chunks) > 0:
 		r.short = true
 		r.dropOldest()
 		return true
@@ -162,55 +161,70 @@ func (r *Ring) Reclaim(why memory.Purpose, filled int64) bool {
 
 // dropOldest drops the oldest chunk. Its latched messages become part of the state before the ring.
 func (r *Ring) dropOldest() {
-	oldest := r.Chunks[0]
-	r.Bytes -= oldest.Bytes()
-	r.Chunks[0] = nil
-	r.Chunks = r.Chunks[1:]
+	oldest := r.chunks[0]
+	r.bytes -= oldest.Bytes()
+	r.chunks[0] = nil
+	r.chunks = r.chunks[1:]
 	r.latched.Pass(oldest)
 	r.latched.Leave(oldest)
 }
 
 // IsOnly reports whether nothing is written but snapshots.
-func (r *Ring) IsOnly() bool { return r != nil && r.Only }
+func (r *Ring) IsOnly() bool { return r != nil && r.o.Only }
 
 // Writing reports whether the file of a snapshot is not complete.
-func (r *Ring) Writing() bool { return r != nil && r.Unfinished > 0 }
+func (r *Ring) Writing() bool { return r != nil && r.unfinished > 0 }
 
 // Due reports whether a message that is received at now comes after the post-roll.
 func (r *Ring) Due(now time.Time) bool {
-	return r != nil && r.Current != nil && !now.Before(r.until)
+	return r != nil && r.current != nil && !now.Before(r.until)
 }
 
 // Trigger extends the post-roll in progress. If there is none, the ring keeps the window before the first trigger for
 // the next snapshot.
 func (r *Ring) Trigger(at time.Time) {
-	switch end := at.Add(r.PostRoll); {
-	case r.Current == nil && r.Requested.IsZero():
-		r.Requested = at
-	case r.Current != nil && end.After(r.until):
+	switch end := at.Add(r.o.PostRoll); {
+	case r.current == nil && r.requested.IsZero():
+		r.requested = at
+	case r.current != nil && end.After(r.until):
 		r.until = end
 	}
 }
 
-// Begin makes sn the snapshot that chunks belong to from now on.
-func (r *Ring) Begin(sn *Snapshot) {
-	if r.Window > 0 {
-		sn.From = sn.At.Add(-r.Window)
+// Begin makes sn, which begins with the state, the snapshot that chunks belong to from now on. It reports whether a post-roll
+// begins; otherwise the caller ends the snapshot at once.
+func (r *Ring) Begin(sn *Snapshot, state latch.State) (postRoll bool) {
+	sn.State = state
+	if r.o.Window > 0 {
+		sn.From = sn.At.Add(-r.o.Window)
 	}
-	r.Requested = time.Time{}
-	r.Taken++
-	r.Pending++
-	r.Unfinished++
-	r.Current, r.until = sn, sn.Last.Add(r.PostRoll)
+	r.requested = time.Time{}
+	r.taken++
+	r.pending++
+	r.unfinished++
+	r.current, r.until = sn, sn.Last.Add(r.o.PostRoll)
+	return r.o.PostRoll > 0
 }
+
+// RequestEnded notes that no snapshot begins for the triggers until now: the ring gives up chunks again.
+func (r *Ring) RequestEnded() { r.requested = time.Time{} }
+
+// FileCompleted notes that a snapshot is complete in its file.
+func (r *Ring) FileCompleted() { r.unfinished-- }
+
+// InPostRoll returns the snapshot in its post-roll; nil for none.
+func (r *Ring) InPostRoll() *Snapshot { return r.current }
+
+// SnapshotsBegun returns how many snapshots have begun.
+func (r *Ring) SnapshotsBegun() int { return r.taken }
 
 // End ends the post-roll, and returns its snapshot; nil if there is none.
 func (r *Ring) End() *Snapshot {
 	if r == nil {
 		return nil
 	}
-	sn := r.Current
-	r.Current = nil
+	sn := r.current
+	r.current = nil
 	return sn
 }
 
@@ -218,17 +232,17 @@ func (r *Ring) End() *Snapshot {
 func (r *Ring) TakeFor(sn *Snapshot) []*latch.Chunk {
 	r.expire(sn.At)
 	r.latched.AddBeforeRing(&sn.State)
-	chunks := r.Chunks
-	r.Chunks, r.Bytes = nil, 0
+	chunks := r.chunks
+	r.chunks, r.bytes = nil, 0
 	for _, c := range chunks {
 		r.latched.Pass(c)
 	}
-	r.Pending--
+	r.pending--
 	return chunks
 }
 
 // Needs reports whether a chunk of the ring may have messages of a connection whose latest message
 // came at that time.
 func (r *Ring) Needs(latest time.Time) bool {
-	return r != nil && len(r.Chunks) > 0 && !latest.Before(r.Chunks[0].FirstAt)
+	return r != nil && len(r.chunks) > 0 && !latest.Before(r.chunks[0].FirstAt)
 }

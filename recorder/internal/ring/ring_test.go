@@ -14,6 +14,7 @@ func ringOf(chunks int, start time.Time) *Ring {
 	mem := memory.New(memory.Options{Limit: 10_000, ChunkBytes: 100})
 	latched := latch.New(mem, false)
 	r := New(Options{Most: 1 << 40}, mem, &latched)
+	mem.Reserve, latched.Free = r, r.Free
 	for i := range chunks {
 		at := start.Add(time.Duration(i) * time.Second)
 		r.push(&latch.Chunk{Memory: make([]byte, 0, 100), Weight: 100, FirstAt: at, LastAt: at.Add(500 * time.Millisecond)})
@@ -39,10 +40,10 @@ func TestRingKeepsTheWindow(t *testing.T) {
 		"no window":            {0, start.Add(time.Hour), 5},
 	} {
 		r := ringOf(5, start)
-		r.Window = c.window
+		r.o.Window = c.window
 		r.expire(c.now)
-		if len(r.Chunks) != c.left || r.Bytes != int64(100*c.left) || r.short {
-			t.Errorf("%s: %d chunks of %d bytes left, want %d; too short: %v", name, len(r.Chunks), r.Bytes, c.left, r.short)
+		if len(r.chunks) != c.left || r.bytes != int64(100*c.left) || r.short {
+			t.Errorf("%s: %d chunks of %d bytes left, want %d; too short: %v", name, len(r.chunks), r.bytes, c.left, r.short)
 		}
 		if c.left > 0 && r.reach(c.now) != c.now.Sub(start.Add(time.Duration(5-c.left)*time.Second)) {
 			t.Errorf("%s: it reaches %v back", name, r.reach(c.now))
@@ -60,13 +61,13 @@ func TestRingKeepsItsSize(t *testing.T) {
 	start := time.Now()
 	for most, want := range map[int64]int{600: 6, 599: 5, 100: 1, 99: 0} {
 		r := ringOf(5, start)
-		r.Most = most
+		r.o.Most = most
 		at := start.Add(5 * time.Second)
 		r.Add(&latch.Chunk{Weight: 100, FirstAt: at, LastAt: at})
-		if len(r.Chunks) != want || r.short != (want < 6) {
-			t.Errorf("of %d bytes: %d chunks, want %d; told that it is too short: %v", most, len(r.Chunks), want, r.short)
+		if len(r.chunks) != want || r.short != (want < 6) {
+			t.Errorf("of %d bytes: %d chunks, want %d; told that it is too short: %v", most, len(r.chunks), want, r.short)
 		}
-		if want > 0 && !r.Chunks[want-1].FirstAt.Equal(at) {
+		if want > 0 && !r.chunks[want-1].FirstAt.Equal(at) {
 			t.Errorf("of %d bytes: the newest chunk is not kept", most)
 		}
 	}
@@ -76,27 +77,27 @@ func TestRingKeepsItsSize(t *testing.T) {
 func TestRingGivesMemory(t *testing.T) {
 	t.Parallel()
 	r := ringOf(3, time.Now())
-	second := r.Chunks[1].FirstAt
-	r.Spare = [][]byte{make([]byte, 0, 70)}
+	second := r.chunks[1].FirstAt
+	r.spare = [][]byte{make([]byte, 0, 70)}
 	r.mem.Held += 70
 	if r.Held() != 370 || r.mem.Reserve.Reclaimable() != 370 {
 		t.Errorf("the ring holds %d bytes, of which the intake may have %d; want 370", r.Held(), r.mem.Reserve.Reclaimable())
 	}
-	if !r.Reclaim(memory.ForAny, 0) || r.mem.Held != 300 || len(r.Spare) != 0 || r.short {
-		t.Errorf("with spare memory: %d held, %d pieces spare, too short: %v", r.mem.Held, len(r.Spare), r.short)
+	if !r.Reclaim(memory.ForAny, 0) || r.mem.Held != 300 || len(r.spare) != 0 || r.short {
+		t.Errorf("with spare memory: %d held, %d pieces spare, too short: %v", r.mem.Held, len(r.spare), r.short)
 	}
-	if r.Spare[:1][0] != nil {
+	if r.spare[:1][0] != nil {
 		t.Error("the memory that was given up is still there")
 	}
 	r.mem.SetBudget(250) // so that nothing is spare
-	before := r.Chunks
-	if !r.Reclaim(memory.ForAny, 0) || r.mem.Held != 200 || !r.short || !r.Chunks[0].FirstAt.Equal(second) || before[0] != nil {
+	before := r.chunks
+	if !r.Reclaim(memory.ForAny, 0) || r.mem.Held != 200 || !r.short || !r.chunks[0].FirstAt.Equal(second) || before[0] != nil {
 		t.Errorf("without: %d held, too short: %v", r.mem.Held, r.short)
 	}
 	for r.Reclaim(memory.ForAny, 0) {
 	}
-	if r.mem.Held-r.Held() != 0 || len(r.Chunks) != 0 || r.Bytes != 0 {
-		t.Errorf("at the end %d held, %d chunks", r.mem.Held, len(r.Chunks))
+	if r.mem.Held-r.Held() != 0 || len(r.chunks) != 0 || r.bytes != 0 {
+		t.Errorf("at the end %d held, %d chunks", r.mem.Held, len(r.chunks))
 	}
 }
 
@@ -108,14 +109,14 @@ func TestSpareMemoryOfTheRing(t *testing.T) {
 	for range 6 {
 		r.dropOldest()
 	}
-	if len(r.Spare) != 4 || r.mem.Held != 400 {
-		t.Errorf("%d pieces spare, %d bytes held; want 4 of 100 bytes", len(r.Spare), r.mem.Held)
+	if len(r.spare) != 4 || r.mem.Held != 400 {
+		t.Errorf("%d pieces spare, %d bytes held; want 4 of 100 bytes", len(r.spare), r.mem.Held)
 	}
 	full := ringOf(1, time.Now())
 	full.mem.Held = full.mem.Budget + 1
 	full.dropOldest()
-	if len(full.Spare) != 0 || full.mem.Held != full.mem.Budget-99 {
-		t.Errorf("beyond the budget %d pieces are kept, %d bytes held", len(full.Spare), full.mem.Held)
+	if len(full.spare) != 0 || full.mem.Held != full.mem.Budget-99 {
+		t.Errorf("beyond the budget %d pieces are kept, %d bytes held", len(full.spare), full.mem.Held)
 	}
 }
 
@@ -140,17 +141,17 @@ func TestWhenTheIntakeGetsTheRing(t *testing.T) {
 		"however much is filled, when lossy": {filled: 9000, want: true},
 	} {
 		r := ringOf(3, time.Now())
-		r.Most = 7500
+		r.o.Most = 7500
 		r.mem.Held = 300 + s.filled + 40 + 60
 		r.mem.Idle, r.mem.Latched = 40, 60
 		if s.blocks {
 			r.mem.Blocks = true
 		}
 		if s.only {
-			r.Only = true
+			r.o.Only = true
 		}
 		if s.asked {
-			r.Pending = 1
+			r.pending = 1
 		}
 		if got := r.mem.ReclaimFor(memory.ForMessages); got != s.want {
 			t.Errorf("%s: memory of the ring was given: %v, want %v", name, got, s.want)
@@ -167,8 +168,8 @@ func TestRingIsTakenWhole(t *testing.T) {
 	start := time.Now()
 	r := ringOf(3, start)
 	all := r.TakeFor(&Snapshot{})
-	if len(all) != 3 || len(r.Chunks) != 0 || r.Bytes != 0 {
-		t.Fatalf("%d taken, %d chunks of %d bytes left", len(all), len(r.Chunks), r.Bytes)
+	if len(all) != 3 || len(r.chunks) != 0 || r.bytes != 0 {
+		t.Fatalf("%d taken, %d chunks of %d bytes left", len(all), len(r.chunks), r.bytes)
 	}
 	r.push(&latch.Chunk{Weight: 7})
 	for i, c := range all {
@@ -176,8 +177,8 @@ func TestRingIsTakenWhole(t *testing.T) {
 			t.Errorf("chunk %d is of %v", i, c.FirstAt)
 		}
 	}
-	if r.Bytes != 7 {
-		t.Errorf("%d bytes in the ring, want 7", r.Bytes)
+	if r.bytes != 7 {
+		t.Errorf("%d bytes in the ring, want 7", r.bytes)
 	}
 }
 
@@ -198,9 +199,9 @@ func TestMemoryForCopiesInTheRing(t *testing.T) {
 	} {
 		r := ringOf(2, time.Now())
 		r.mem.SetBudget(tc.budget)
-		r.Pending = tc.pending
-		if got := r.Claim(100); got != tc.want || len(r.Chunks) != tc.chunks {
-			t.Errorf("%s: %v, %d chunks are left; want %v, %d", name, got, len(r.Chunks), tc.want, tc.chunks)
+		r.pending = tc.pending
+		if got := r.Claim(100); got != tc.want || len(r.chunks) != tc.chunks {
+			t.Errorf("%s: %v, %d chunks are left; want %v, %d", name, got, len(r.chunks), tc.want, tc.chunks)
 		}
 	}
 }
@@ -212,18 +213,18 @@ func TestPostRoll(t *testing.T) {
 	after := start.Add
 	var none *Ring
 	r := ringOf(0, start)
-	r.PostRoll, r.Window = 5*time.Second, 10*time.Second
+	r.o.PostRoll, r.o.Window = 5*time.Second, 10*time.Second
 	if none.Due(after(time.Hour)) || r.Due(after(time.Hour)) || none.End() != nil || r.End() != nil {
 		t.Error("a post-roll is over that did not begin")
 	}
 	r.Trigger(after(time.Hour))
 	r.Trigger(after(2 * time.Hour))
-	if !r.Requested.Equal(after(time.Hour)) {
-		t.Errorf("the ring keeps the window before %v", r.Requested.Sub(start))
+	if !r.requested.Equal(after(time.Hour)) {
+		t.Errorf("the ring keeps the window before %v", r.requested.Sub(start))
 	}
 	first := &Snapshot{At: start, Last: after(time.Second)}
-	r.Begin(first)
-	if !first.From.Equal(after(-10*time.Second)) || !r.Requested.IsZero() {
+	r.Begin(first, latch.State{})
+	if !first.From.Equal(after(-10*time.Second)) || !r.requested.IsZero() {
 		t.Errorf("the snapshot begins %v after its trigger", first.From.Sub(start))
 	}
 	for _, c := range []struct {
@@ -242,8 +243,8 @@ func TestPostRoll(t *testing.T) {
 	if r.End() != first || r.End() != nil || r.Due(after(time.Hour)) {
 		t.Error("the snapshot is not taken once")
 	}
-	if r.Taken != 1 || r.Pending != 1 || !r.Writing() || none.Writing() {
-		t.Errorf("%d snapshots taken, %d pending", r.Taken, r.Pending)
+	if r.taken != 1 || r.pending != 1 || !r.Writing() || none.Writing() {
+		t.Errorf("%d snapshots taken, %d pending", r.taken, r.pending)
 	}
 }
 
@@ -257,7 +258,7 @@ func TestShortageIsToldOnce(t *testing.T) {
 	if none.TakeShortage(start) != nil || r.TakeShortage(start) != nil {
 		t.Error("a shortage without a window")
 	}
-	r.Window = 10 * time.Second
+	r.o.Window = 10 * time.Second
 	for _, c := range []struct {
 		name    string
 		reclaim bool
@@ -272,9 +273,9 @@ func TestShortageIsToldOnce(t *testing.T) {
 		{"reclaimed afterwards", true, 9 * time.Second, true},
 	} {
 		r.short = c.reclaim
-		r.Chunks[0].FirstAt = start
+		r.chunks[0].FirstAt = start
 		got := r.TakeShortage(start.Add(c.reach))
-		if (got != nil) != c.told || c.told && *got != (Shortage{10 * time.Second, c.reach, r.Most}) {
+		if (got != nil) != c.told || c.told && *got != (Shortage{10 * time.Second, c.reach, r.o.Most}) {
 			t.Errorf("%s: %+v, want one: %v", c.name, got, c.told)
 		}
 	}
@@ -300,14 +301,14 @@ func TestSnapshotStats(t *testing.T) {
 		t.Errorf("without a ring: %+v", got)
 	}
 	r := ringOf(2, start)
-	r.Most = 1000
+	r.o.Most = 1000
 	now := start.Add(20 * time.Second)
 	want := control.SnapshotStats{Mode: control.SnapshotBeside, Held: 20 * time.Second, Bytes: 200, Most: 1000}
 	if got := r.Stats(now); got != want {
 		t.Errorf("without a window: %+v, want %+v", got, want)
 	}
-	r.Window, r.Only = 15*time.Second, true
-	r.Begin(&Snapshot{Target: func() string { return "x.bag" }})
+	r.o.Window, r.o.Only = 15*time.Second, true
+	r.Begin(&Snapshot{Target: func() string { return "x.bag" }}, latch.State{})
 	want.Mode, want.Held, want.Taken, want.File = control.SnapshotOnly, 15*time.Second, 1, "x.bag"
 	if got := r.Stats(now); got != want {
 		t.Errorf("with a window: %+v, want %+v", got, want)

@@ -13,12 +13,11 @@ func TestFirst(t *testing.T) {
 	now := time.Unix(1000, 0)
 	at := func(d time.Duration) rosbag.Time { return rosbag.TimeOf(now.Add(d)) }
 	r := New(Options{Split: true}, now, 0)
-	f := &r.First
-	if !f.Awaited() || f.Stamp(at(-5), now, false) != at(-5) {
+	if !r.BeginsBag() || r.Stamp(at(-5), now, false) != at(-5) {
 		t.Error("there is a first chunk before any")
 	}
-	f.Note(at(0), now.Add(100))
-	f.Note(at(-100), now.Add(200)) // a later chunk
+	r.ChunkQueued(0, at(0), now.Add(100))
+	r.ChunkQueued(0, at(-100), now.Add(200)) // a later chunk
 	for name, tt := range map[string]struct{ stamp, received, want time.Duration }{
 		"later":                    {10, 200, 10},
 		"the same":                 {0, 200, 0},
@@ -26,25 +25,25 @@ func TestFirst(t *testing.T) {
 		"the clock was set back":   {-5, 101, -5},
 		"before, and not too soon": {5, 50, 5},
 	} {
-		if got := f.Stamp(at(tt.stamp), now.Add(tt.received), false); got != at(tt.want) {
+		if got := r.Stamp(at(tt.stamp), now.Add(tt.received), false); got != at(tt.want) {
 			t.Errorf("%s: %v, want %v", name, got, at(tt.want))
 		}
 	}
-	if got := f.Stamp(at(-5), now, true); got != at(-5) {
+	if got := r.Stamp(at(-5), now, true); got != at(-5) {
 		t.Errorf("of a simulation: %v", got)
 	}
-	if f.Awaited() {
+	if r.BeginsBag() {
 		t.Error("the first chunk is awaited when it is there")
 	}
-	f.NoteSnapshot()
-	if !f.Awaited() {
+	r.SnapshotBegan()
+	if !r.BeginsBag() {
 		t.Error("a snapshot begins with any chunk")
 	}
-	f.Note(at(300), now.Add(300))
-	if got := f.Stamp(at(-5), now, false); f.Awaited() || got != at(0) {
+	r.ChunkQueued(0, at(300), now.Add(300))
+	if got := r.Stamp(at(-5), now, false); r.BeginsBag() || got != at(0) {
 		t.Errorf("the first chunk of a snapshot is that of the file, which begins at %v", got)
 	}
-	if r.Advance(now.Add(time.Second)); !r.First.Awaited() || r.First.There {
+	if r.Advance(now.Add(time.Second)); !r.BeginsBag() || r.first.there {
 		t.Error("the next file has a first chunk")
 	}
 }
@@ -65,7 +64,7 @@ func TestBackdate(t *testing.T) {
 	} {
 		r := New(Options{}, begun, 0)
 		if tt.first > 0 {
-			r.First.Note(rosbag.TimeOf(begun.Add(tt.first)), begun.Add(tt.first))
+			r.ChunkQueued(0, rosbag.TimeOf(begun.Add(tt.first)), begun.Add(tt.first))
 		}
 		now := begun.Add(100 * time.Second)
 		if got := r.Backdate(now, begun.Add(tt.to), begun.Add(tt.since)); !got.Equal(begun.Add(tt.want)) {

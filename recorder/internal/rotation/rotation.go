@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Options says when files end. The zero value of each field means never.
@@ -35,7 +36,7 @@ type Rotation struct {
 
 	stored int64 // bytes of this file that are written
 	queued int64 // bytes of chunks that are queued and not written, before compression
-	First  First // the chunk that this file begins with
+	first  first // the chunk that this file begins with
 	plain  int64 // bytes of the chunks that were written lately, before compression
 	packed int64 // bytes of the same chunks after compression
 }
@@ -88,7 +89,7 @@ func (s *Rotation) Due(now time.Time) bool {
 func (s *Rotation) NextPart(now time.Time) {
 	s.number++
 	s.begun = now
-	s.stored, s.queued, s.First = 0, 0, First{}
+	s.stored, s.queued, s.first = 0, 0, first{}
 }
 
 // Advance begins the part that now belongs to. Intervals that have passed in between, while the process was
@@ -145,8 +146,12 @@ func (s *Rotation) Begun() time.Time { return s.begun }
 // Stored returns how many bytes of the present file are written.
 func (s *Rotation) Stored() int64 { return s.stored }
 
-// Queue counts a chunk on its way to the present file; cost is that of ChunkCost.
-func (s *Rotation) Queue(cost int64) { s.queued += cost }
+// ChunkQueued notes that a chunk was queued for the present file at a time; cost is that of ChunkCost, and start the time of
+// the earliest message in the bag.
+func (s *Rotation) ChunkQueued(cost int64, start rosbag.Time, at time.Time) {
+	s.queued += cost
+	s.first.note(start, at)
+}
 
 // Written counts a chunk of the given part: cost is that of ChunkCost, and bytes is its size in the file.
 // compressed says that the chunk was compressed.

@@ -195,8 +195,8 @@ func TestWhatBelongsToTheFile(t *testing.T) {
 		do           func()
 		stored, left int64
 	}{
-		{"queued", func() { s.Queue(300) }, 0, 700},
-		{"more queued", func() { s.Queue(200) }, 0, 500},
+		{"queued", func() { s.ChunkQueued(300, rosbag.Time{}, time.Time{}) }, 0, 700},
+		{"more queued", func() { s.ChunkQueued(200, rosbag.Time{}, time.Time{}) }, 0, 500},
 		{"written", func() { s.Written(3, 300, 300, false) }, 300, 500},
 		{"written for the file before", func() { s.Written(2, 100, 100, false) }, 300, 500},
 		{"latched messages of the file before", func() { s.Repeated(2, 100) }, 300, 500},
@@ -220,7 +220,7 @@ func TestCompressionOfTheLastChunks(t *testing.T) {
 		part  int
 	}{{4, 0}, {1, 0}, {10, 0}, {2, 1}} {
 		for range 20 {
-			s.Queue(4000)
+			s.ChunkQueued(4000, rosbag.Time{}, time.Time{})
 			s.Written(c.part, 4000, 4000/c.ratio, true)
 		}
 		room := s.ends.MaxBytes - s.Stored() - s.queued/c.ratio
