@@ -66,8 +66,9 @@ func (c *tally) add(o tally) {
 // watched is a topic and the accounts of its episodes.
 type watched struct {
 	topic
-	round  int // of the last look that had the topic
-	counts [Kinds]tally
+	round    int  // of the last look that had the topic
+	expected bool // the topic has not appeared: only an expectation has its name
+	counts   [Kinds]tally
 }
 
 // total returns the account of the episodes of a kind, with one that goes on.
@@ -108,7 +109,9 @@ func (w *Watch) Look(now, steady time.Time, counts bool, topics []Arrivals) []Ch
 		if t == nil {
 			t = w.add(a)
 		}
-		t.round = w.round
+		if t.round = w.round; t.expected {
+			t.expected, w.found = false, nil
+		}
 		switch ago := now.Sub(a.Last); {
 		case stalled:
 			t.rebase(w.at, a)
@@ -167,6 +170,7 @@ func (w *Watch) missing(step time.Duration, stalled bool) {
 		a := Arrivals{Topic: e.Topics}
 		if t == nil {
 			t = w.add(&a)
+			t.expected = true
 		}
 		if t.round != w.round {
 			t.round = w.round
@@ -186,14 +190,14 @@ func (w *Watch) missing(step time.Duration, stalled bool) {
 	})
 }
 
-// matched reports whether there is a topic that matches the glob of expectation i.
+// matched reports whether a topic has appeared that matches the glob of expectation i.
 func (w *Watch) matched(i int) bool {
 	if w.found == nil {
 		w.found = make([]bool, len(w.expect))
 		for n := range w.expect {
 			e := &w.expect[n]
-			for name := range w.topics {
-				w.found[n] = w.found[n] || name != e.Topics && e.Matches(name)
+			for name, t := range w.topics {
+				w.found[n] = w.found[n] || !t.expected && e.Matches(name)
 			}
 		}
 	}

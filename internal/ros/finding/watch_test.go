@@ -353,6 +353,15 @@ func TestFindings(t *testing.T) {
 			[]source{{topic: "/a", times: every(0.1, 20, 60), absent: 20}, {topic: "/c/x", times: every(0.1, 30, 60), absent: 30}},
 			[]string{"5: silent /a: 5 s (no publisher)", "5: silent /c/*: 5 s (no publisher)", "21: silent /a over after 20 s", "30: silent /c/* over after 30 s"},
 		},
+		"expectations that overlap": {
+			60,
+			clock{expect: []string{"/cam/left=1", "/cam/*=1", "/cam/**=1", "/gps/a=0", "/gps/*=1"}},
+			[]source{{topic: "/cam/left", times: every(0.1, 20, 60), absent: 20}, {topic: "/gps/b", times: every(0.1, 0, 60)}},
+			[]string{
+				"5: silent /cam/left: 5 s (no publisher)", "5: silent /cam/*: 5 s (no publisher)", "5: silent /cam/**: 5 s (no publisher)", "5: silent /gps/a: 5 s (no publisher)",
+				"20: silent /cam/left over after 20 s", "20: silent /cam/* over after 20 s", "20: silent /cam/** over after 20 s",
+			},
+		},
 		"expected rates": {
 			60,
 			clock{expect: []string{"/slow=20", "/fast=1..5", "/odd=0.1"}},
