@@ -193,26 +193,50 @@ func TestUsual(t *testing.T) {
 	}
 }
 
-// TestForgetStamps: what was found about stamps of another time was never there.
-func TestForgetStamps(t *testing.T) {
+// TestDoubt: wrong stamps that are in doubt are in no account. They count if they are not taken back, also when they were
+// put right meanwhile.
+func TestDoubt(t *testing.T) {
 	t.Parallel()
-	s := source{topic: "/a", times: every(0.1, 0, 30), stamp: func(at float64) float64 { return at - 1e6 }}
-	w := finding.New(nil)
-	found := 0
-	for at := 0.1; at < 30; at += finding.Every.Seconds() {
-		all := figures(at, []source{s})
-		if found > 0 {
-			all[0].Stamp = 0
-		}
-		for _, c := range w.Look(seconds(at), seconds(at), true, all) {
-			if found++; c.Kind != finding.Stamps || c.Over {
-				t.Errorf("%+v", c)
+	for name, tc := range map[string]struct {
+		settle  float64 // when it is known whether stamps are wrong
+		isWrong bool
+		want    string
+	}{
+		"of another time":     {settle: 15, want: "[] []"},
+		"wrong":               {settle: 15, isWrong: true, want: "[{/a stamps off 1 8s true false}] [8s]"},
+		"wrong, and right":    {settle: 25, isWrong: true, want: "[{/a stamps off 1 11s false false}] []"},
+		"right before a word": {settle: 25, want: "[] []"},
+	} {
+		s := source{topic: "/a", times: every(0.1, 0, 30), stamp: func(at float64) float64 {
+			if at >= 10 && at < 20 {
+				return at - 1e6
 			}
-			w.ForgetStamps(c.Topic)
+			return at
+		}}
+		w := finding.New(nil)
+		settled := false
+		for at := 0.1; at < max(tc.settle, 18); at += finding.Every.Seconds() {
+			if at >= tc.settle && !settled {
+				settled = true
+				w.Settle("/a", tc.isWrong)
+			}
+			for _, c := range w.Look(seconds(at), seconds(at), true, figures(at, []source{s})) {
+				if !c.Over {
+					w.Doubt(c.Topic)
+				}
+			}
+			if !settled && len(w.Sums())+len(w.Findings()) > 0 {
+				t.Errorf("%s: counted at %v s, in doubt", name, at)
+			}
 		}
-	}
-	if found != 1 || len(w.Sums()) > 0 || len(w.Findings()) > 0 {
-		t.Errorf("found %d times; %+v are left", found, w.Sums())
+		w.Settle("/a", tc.isWrong) // only the first time counts
+		var now []time.Duration
+		for _, f := range w.Findings() {
+			now = append(now, f.For)
+		}
+		if got := fmt.Sprint(w.Sums(), now); got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
 	}
 }
 

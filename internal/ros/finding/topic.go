@@ -57,7 +57,8 @@ type episode struct {
 	told     bool // Change was returned for its beginning
 	expected bool
 	since    time.Duration
-	until    time.Duration // when a silence ended; otherwise 0
+	until    time.Duration // when the last one ended; 0 while it goes on
+	doubted  bool          // not counted yet, see Doubt
 }
 
 // topic is what is known of one topic. Times are those of Watch.

@@ -74,7 +74,7 @@ type watched struct {
 // total returns the account of the episodes of a kind, with one that goes on.
 func (t *watched) total(k Kind, at time.Duration) tally {
 	c := t.counts[k]
-	if e := &t.episodes[k]; e.on {
+	if e := &t.episodes[k]; e.on && !e.doubted {
 		c.time += at - e.since
 	}
 	return c
@@ -219,8 +219,11 @@ func (w *Watch) tell(name string, t *watched) {
 			c.episodes++
 			w.change = append(w.change, Change{Finding: t.named(name, k, w.at)})
 		} else {
-			f := Finding{Topic: name, Kind: k, For: cmp.Or(e.until, w.at) - e.since, Expected: e.expected}
-			c.time += f.For
+			e.until = cmp.Or(e.until, w.at)
+			f := Finding{Topic: name, Kind: k, For: e.until - e.since, Expected: e.expected}
+			if !e.doubted {
+				c.time += f.For
+			}
 			w.change = append(w.change, Change{Finding: f, Over: true})
 		}
 		e.told = e.on
@@ -252,15 +255,29 @@ func (w *Watch) End(topics []Arrivals) {
 	}
 }
 
-// ForgetStamps takes back what was found about the stamps of a topic: they are those of another time, as a player repeats
-// them.
-func (w *Watch) ForgetStamps(topic string) {
+// Doubt keeps the episode of wrong stamps of a topic that has just begun out of all accounts until Settle is called.
+func (w *Watch) Doubt(topic string) {
 	if t := w.topics[topic]; t != nil {
+		t.counts[Stamps].episodes--
+		t.episodes[Stamps].doubted = true
+	}
+}
+
+// Settle counts the episode that Doubt has kept out, or takes it back: the stamps are those of another time, as a player
+// repeats them.
+func (w *Watch) Settle(topic string, isWrong bool) {
+	t := w.topics[topic]
+	if t == nil || !t.episodes[Stamps].doubted {
+		return
+	}
+	e, c := &t.episodes[Stamps], &t.counts[Stamps]
+	if e.doubted = false; !isWrong {
 		t.stamps.reset()
-		if e := &t.episodes[Stamps]; e.on {
-			e.on, e.told = false, false
-			t.counts[Stamps].episodes--
-		}
+		e.on, e.told = false, false
+		return
+	}
+	if c.episodes++; !e.on {
+		c.time += e.until - e.since
 	}
 }
 
@@ -268,7 +285,7 @@ func (w *Watch) ForgetStamps(topic string) {
 func (w *Watch) Findings() (all []Finding) {
 	for name, t := range w.topics {
 		for k := range Kinds {
-			if t.episodes[k].on {
+			if e := &t.episodes[k]; e.on && !e.doubted {
 				all = append(all, t.named(name, k, w.at))
 			}
 		}
@@ -286,7 +303,8 @@ func (w *Watch) Sums() (all []Sum) {
 	}
 	for name, t := range w.topics {
 		for k := range Kinds {
-			add(name, k, t.total(k, w.at), t.episodes[k].on)
+			e := &t.episodes[k]
+			add(name, k, t.total(k, w.at), e.on && !e.doubted)
 		}
 	}
 	for k := range Kinds {

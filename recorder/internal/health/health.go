@@ -1,10 +1,13 @@
 // Package health watches what comes of the topics of a recording while it is recorded, and says what is wrong with them:
 // in the log, in marks in the bag, and to whoever asks. Package finding decides; this package gives it the figures of the
-// intake, four times a second, on a goroutine of its own.
+// intake, four times a second, on a goroutine of its own. Another goroutine asks the master, which may not answer, whether
+// publishers with wrong stamps are players: meanwhile everything else is told in time.
 package health
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,31 +38,54 @@ type Config struct {
 	Mark func(text string, at time.Time)
 }
 
+// askWithin bounds the questions about the publishers of all topics whose stamps went wrong at the same time.
+const askWithin = 2 * time.Second
+
 // Watcher watches the topics of one recording.
 type Watcher struct {
-	cfg      Config
-	arrivals []finding.Arrivals // of the last look
-	played   map[string]bool    // topics that players publish; owned by Run, as arrivals is
+	cfg     Config
+	doubted chan []string        // topics whose publishers are to be asked about
+	asked   chan map[string]bool // by topic: whether a player publishes it
 
-	mu    sync.Mutex // guards the following fields
+	// The following fields are owned by Run.
+	arrivals []finding.Arrivals  // of the last look
+	played   map[string]bool     // topics that players publish
+	doubt    map[string][]change // of topics whose stamps are off, while it is not known whether a player publishes them
+	asking   bool                // the answers about some of them are awaited
+
+	mu    sync.Mutex // guards watch
 	watch *finding.Watch
-	doubt map[string]bool // topics whose stamps are off, while it is not known whether a player publishes them
+}
+
+// change is what is told about a topic, and when it was found.
+type change struct {
+	finding.Change
+	at time.Time
 }
 
 // New returns a watcher that has not looked yet.
 func New(c Config) *Watcher {
-	return &Watcher{cfg: c, played: map[string]bool{}, watch: finding.New(c.Expect), doubt: map[string]bool{}}
+	return &Watcher{
+		cfg: c, doubted: make(chan []string, 1), asked: make(chan map[string]bool, 1),
+		played: map[string]bool{}, doubt: map[string][]change{}, watch: finding.New(c.Expect),
+	}
 }
 
 // Run watches until ctx is done. What ends then was not found: the links are about to be closed.
 func (w *Watcher) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	// owner: Run; ends when ctx is done.
+	wg.Go(func() { w.answer(ctx) })
+	defer wg.Wait()
 	tick := time.NewTicker(finding.Every)
 	defer tick.Stop()
-	w.Look(ctx, time.Now()) // a recording that ends at once has expectations, too
+	w.look(time.Now()) // a recording that ends at once has expectations, too
 	for {
 		select {
 		case <-tick.C:
-			w.Look(ctx, time.Now()) // the tick may be old, if the process was stopped
+			w.look(time.Now()) // the tick may be old, if the process was stopped
+		case played := <-w.asked:
+			w.decide(played)
 		case <-ctx.Done():
 			w.end()
 			return
@@ -67,27 +93,34 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 }
 
-// Look looks at all topics once.
-func (w *Watcher) Look(ctx context.Context, now time.Time) {
-	recording := w.ask()
+// look looks at all topics once.
+func (w *Watcher) look(now time.Time) {
+	recording := w.arrive()
 	w.mu.Lock()
-	changes := w.watch.Look(now, w.cfg.Sim.Steady(now), recording, w.arrivals)
-	for i := range changes {
-		if c := &changes[i]; c.Kind == finding.Stamps && !c.Over {
-			w.doubt[c.Topic] = true
+	all := w.watch.Look(now, w.cfg.Sim.Steady(now), recording, w.arrivals)
+	told := make([]change, 0, len(all))
+	for i := range all {
+		c := change{all[i], now}
+		switch {
+		case c.Kind == finding.Stamps && !c.Over:
+			w.watch.Doubt(c.Topic)
+			w.doubt[c.Topic] = []change{c}
+		case c.Kind == finding.Stamps && w.doubt[c.Topic] != nil:
+			w.doubt[c.Topic] = append(w.doubt[c.Topic], c)
+		default:
+			told = append(told, c)
 		}
 	}
 	w.mu.Unlock()
-	for i := range changes {
-		if c := &changes[i]; !w.takenBack(ctx, c) {
-			w.tell(c, now)
-		}
+	for i := range told {
+		w.tell(&told[i])
 	}
+	w.ask()
 }
 
-// ask gets the figures of all topics, and reports whether messages are recorded now. Stamps that mean nothing are left
+// arrive gets the figures of all topics, and reports whether messages are recorded now. Stamps that mean nothing are left
 // out: those of players, and all if the graph has a clock of its own, which they follow.
-func (w *Watcher) ask() (recording bool) {
+func (w *Watcher) arrive() (recording bool) {
 	w.arrivals, recording = w.cfg.Accounts.Arrivals(w.arrivals[:0])
 	for i := range w.arrivals {
 		a := &w.arrivals[i]
@@ -102,21 +135,62 @@ func (w *Watcher) ask() (recording bool) {
 	return recording
 }
 
-// takenBack takes back that stamps are off if a player publishes them.
-func (w *Watcher) takenBack(ctx context.Context, c *finding.Change) bool {
-	if c.Kind != finding.Stamps || c.Over {
-		return false
+// ask asks about the topics in doubt, unless the answers about others are awaited.
+func (w *Watcher) ask() {
+	if topics := slices.Collect(maps.Keys(w.doubt)); len(topics) > 0 && !w.asking {
+		w.asking = true
+		w.doubted <- topics
 	}
-	for _, p := range w.cfg.Accounts.Linked(c.Topic) {
-		w.played[c.Topic] = w.played[c.Topic] || w.cfg.IsPlayer(ctx, p)
+}
+
+// answer finds out which topics in doubt players publish, until ctx is done. A publisher about which there is no answer
+// in time is no player.
+func (w *Watcher) answer(ctx context.Context) {
+	for {
+		select {
+		case topics := <-w.doubted:
+			w.asked <- w.playedOf(ctx, topics)
+		case <-ctx.Done():
+			return
+		}
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.doubt, c.Topic)
-	if w.played[c.Topic] {
-		w.watch.ForgetStamps(c.Topic)
+}
+
+func (w *Watcher) playedOf(ctx context.Context, topics []string) map[string]bool {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	played, players := map[string]bool{}, map[string]bool{}
+	for _, topic := range topics {
+		played[topic] = false
+		for _, p := range w.cfg.Accounts.Linked(topic) {
+			is, known := players[p]
+			if !known {
+				is = w.cfg.IsPlayer(ctx, p)
+				players[p] = is
+			}
+			played[topic] = played[topic] || is
+		}
 	}
-	return w.played[c.Topic]
+	return played
+}
+
+// decide tells what is in doubt about topics, or takes it back if a player publishes them.
+func (w *Watcher) decide(played map[string]bool) {
+	w.asking = false
+	for topic, is := range played {
+		w.mu.Lock()
+		w.watch.Settle(topic, !is)
+		w.mu.Unlock()
+		changes := w.doubt[topic]
+		if delete(w.doubt, topic); is {
+			w.played[topic] = true
+			continue
+		}
+		for i := range changes {
+			w.tell(&changes[i])
+		}
+	}
+	w.ask()
 }
 
 // begun are the log lines at the beginning of an episode.
@@ -125,27 +199,27 @@ var begun = [finding.Kinds]string{
 }
 
 // tell writes the log line and the mark of the beginning or the end of an episode.
-func (w *Watcher) tell(c *finding.Change, now time.Time) {
+func (w *Watcher) tell(c *change) {
 	topic := zap.String("topic", c.Topic)
 	if c.Over {
 		w.cfg.Log.Info("a topic is well again", loglimit.OnRequest(), topic, zap.Stringer("was", c.Kind), zap.Duration("for", c.For.Round(100*time.Millisecond)))
-		w.cfg.Mark(c.Kind.String()+" "+c.Topic+" is over after "+finding.About(c.For), now)
+		w.cfg.Mark(c.Kind.String()+" "+c.Topic+" is over after "+finding.About(c.For), c.at)
 		return
 	}
 	w.cfg.Log.Warn(begun[c.Kind], topic, zap.String("what", c.Text()))
-	text, at := c.Line(), now.Add(-c.For)
+	text, at := c.Line(), c.at.Add(-c.For)
 	if c.Kind == finding.Silent {
 		text = "silent " + c.Topic // how long, nobody knows yet
 	}
 	if c.Cause == finding.Absent {
-		at = now // nothing happened when the recording began
+		at = c.at // nothing happened when the recording began
 	}
 	w.cfg.Mark(text, at)
 }
 
 // end counts the expected topics of which no message came at all.
 func (w *Watcher) end() {
-	w.ask()
+	w.arrive()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.watch.End(w.arrivals)
@@ -155,14 +229,7 @@ func (w *Watcher) end() {
 func (w *Watcher) Findings() []finding.Finding {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	all := w.watch.Findings()
-	kept := all[:0]
-	for _, f := range all {
-		if f.Kind != finding.Stamps || !w.doubt[f.Topic] {
-			kept = append(kept, f)
-		}
-	}
-	return kept
+	return w.watch.Findings()
 }
 
 // Sums returns the accounts of all episodes, by topic.

@@ -72,6 +72,7 @@ func TestWatcher(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		sim    bool
+		hangs  bool // whoever is asked about publishers
 		topics map[string]func(time.Duration, *finding.Arrivals) bool
 		want   []string
 		marks  []string
@@ -86,6 +87,20 @@ func TestWatcher(t *testing.T) {
 			topics: map[string]func(time.Duration, *finding.Arrivals) bool{"/gps": stamped(-time.Hour), "/ok": stamped(-time.Millisecond)},
 			want:   []string{"warn: the stamps of a topic are off /gps 1 h behind"}, marks: []string{"0: stamps off /gps: 1 h behind"}, asked: 1,
 		},
+		"the master does not answer": {
+			hangs: true,
+			topics: map[string]func(time.Duration, *finding.Arrivals) bool{
+				"/imu": between(20, 99), "/gps": func(at time.Duration, a *finding.Arrivals) bool {
+					a.Stamp = -1
+					if at > 19*time.Second {
+						a.Stamp = -int64(time.Hour)
+					}
+					return true
+				},
+			},
+			want:  []string{"warn: a topic is silent /imu for 2 s (publisher there but mute)", "warn: the stamps of a topic are off /gps 1 h behind"},
+			marks: []string{"20: silent /imu", "19: stamps off /gps: 1 h behind"}, asked: 1,
+		},
 		"a player":                         {topics: map[string]func(time.Duration, *finding.Arrivals) bool{"/played": stamped(-time.Hour)}, asked: 1},
 		"a simulation":                     {sim: true, topics: map[string]func(time.Duration, *finding.Arrivals) bool{"/gps": stamped(-time.Hour)}},
 		"ends together with the recording": {topics: map[string]func(time.Duration, *finding.Arrivals) bool{"/a": between(59, 99)}},
@@ -98,7 +113,12 @@ func TestWatcher(t *testing.T) {
 				var marks []string
 				c := health.Config{
 					Log: zap.New(core), Accounts: r,
-					IsPlayer: func(_ context.Context, p string) bool { return p == "/of/played" },
+					IsPlayer: func(ctx context.Context, p string) bool {
+						if tc.hangs {
+							<-ctx.Done()
+						}
+						return p == "/of/played"
+					},
 					Mark: func(text string, at time.Time) {
 						marks = append(marks, fmt.Sprintf("%.0f: %s", at.Sub(r.begun).Seconds(), text))
 					},

@@ -98,6 +98,36 @@ func TestFindingsOfPythonNodes(t *testing.T) {
 	checkMarks(t, g, "silent /killed", "stamps off /stamps: 1 h behind", "stamps off /stamps is over after ", "slow /slow: ", "slow /slow is over after ")
 }
 
+// TestFindingsWithoutAnswer: a master that does not answer whether publishers with wrong stamps are players delays no other
+// finding.
+func TestFindingsWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	harness.Long(t, "runs nodes in Python for twenty seconds")
+	harness.NeedROS(t)
+	g := harness.NewGraph(t, "gomaster")
+	rec := g.Record("-a", "-O", "out", "--no-screen")
+	killed := g.StartPython("driver.py", "killed", "/killed", "20,0,0")
+	var off []*harness.Process
+	for _, name := range []string{"a", "b", "c"} {
+		off = append(off, g.StartPython("driver.py", name, "/off/"+name, "20,0,9", "20,3600,0"))
+	}
+	for _, p := range off {
+		phase(t, p, 1)
+	}
+	g.Core.Signal(syscall.SIGSTOP)
+	killed.Signal(syscall.SIGKILL)
+	end := time.Now()
+	for _, topic := range []string{"/killed", "/off/a", "/off/b", "/off/c"} {
+		rec.Printed(`{"topic": "` + topic + `", "what": "`)
+	}
+	within(t, "killed", end, said(t, rec, "a topic is silent", "/killed", "publisher gone"), 3*time.Second)
+	within(t, "all questions together", end, said(t, rec, "the stamps of a topic are off", "/off/c", "1 h behind"), 6*time.Second)
+	g.Core.Signal(syscall.SIGCONT)
+	rec.Signal(syscall.SIGINT)
+	rec.Wait()
+	checkMarks(t, g, "silent /killed", "stamps off /off/a: ", "stamps off /off/b: ", "stamps off /off/c: ")
+}
+
 // TestFindingsOfRoscppNodes: a node in C++ that is stopped, goes on, and is killed. What it plays is of another time, and
 // its stamps are no finding.
 func TestFindingsOfRoscppNodes(t *testing.T) {
