@@ -62,16 +62,17 @@ func open(ctx context.Context, out io.Writer, log *zap.Logger, args []string, o 
 	return bags, nil
 }
 
-// known returns the definitions of --definitions and of ROS.
+// known returns the definitions of --definitions, of what is installed, and of ROS.
 func (c *selectionSettings) known() (definitions.List, error) {
+	here := definitions.List{definitions.Installed(), definitions.Noetic()}
 	if c.definitions == "" {
-		return definitions.List{definitions.Noetic()}, nil
+		return here, nil
 	}
-	folder, err := definitions.OpenFolder(c.definitions, definitions.Noetic())
+	folder, err := definitions.OpenFolder(c.definitions, here)
 	if err != nil {
 		return nil, fmt.Errorf("--definitions %s: %w", c.definitions, err)
 	}
-	return definitions.List{folder, definitions.Noetic()}, nil
+	return append(definitions.List{folder}, here...), nil
 }
 
 // waitFor calls find and returns its results. It logs when find takes long, and returns without

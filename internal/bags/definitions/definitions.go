@@ -1,5 +1,5 @@
 // Package definitions finds message definitions of ROS 1 where users have them: in folders of .msg files, in
-// recordings, at nodes that are running, and in the table of the types that ship with noetic.
+// recordings, at nodes that are running, in installed packages, and in the table of the types that ship with noetic.
 //
 // A Set is what one of these places knows; a List asks several. The package compares nothing: package mismatch does.
 package definitions

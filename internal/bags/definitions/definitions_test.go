@@ -3,12 +3,14 @@ package definitions_test
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gorosbag/gorosbag/internal/bags"
 	"github.com/gorosbag/gorosbag/internal/bags/definitions"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -143,6 +145,76 @@ func TestOfConnections(t *testing.T) {
 	}
 }
 
+// class is a file as genpy writes it.
+func class(text string) string {
+	return "# This Python file uses the following encoding: utf-8\nclass X(genpy.Message):\n  _md5sum = \"0\"\n  _full_text = \"\"\"" + text + "\"\"\"\n  __slots__ = ['a']\n  other = \"\"\"x\"\"\"\n"
+}
+
+// installIn writes classes, path and text by turns, and returns their folder.
+func installIn(t *testing.T, files ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i := 0; i < len(files); i += 2 {
+		path := filepath.Join(dir, files[i])
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(files[i+1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestInstalledIn(t *testing.T) {
+	t.Parallel()
+	first := installIn(t, "p/msg/_Plain.py", class("int8 a # is it?\n"), "p/msg/_Quoted.py", class(`int8 a # \"\"\" and "b"`+"\n"), "p/msg/_Ends.py", class(`int8 a # "b\"`),
+		"p/msg/_Cut.py", `class X:`+"\n"+`  _full_text = """int8 a\"""`, "p/msg/_Bent.py", class("int8\n"), "p/msg/_Hidden.py", class("int8\n"), "p/msg/_Empty.py", class(""))
+	second := installIn(t, "p/msg/_Plain.py", class("int16 a\n"), "q/msg/_T.py", class("p/Plain x\n\n"+rule+"MSG: p/Plain\nint8 a\n"), "p/msg/_Hidden.py", class("int8 a\n"))
+	s := definitions.InstalledIn(first, filepath.Join(first, "nosuch"), second)
+	for typ, want := range map[string]string{
+		"p/Plain": "int8 a # is it?\n", "p/Quoted": `int8 a # """ and "b"` + "\n", "p/Ends": `int8 a # "b"`, "q/T": "p/Plain x\n\n" + rule + "MSG: p/Plain\nint8 a\n", "p/Empty": "",
+	} {
+		d, ok, err := definitions.Wanted(s, typ)
+		if err != nil || !ok || d.Text != want || d.Type != typ {
+			t.Errorf("%s: %+v, %v, %v", typ, d, ok, err)
+		}
+		if parsed, err := rosmsg.Parse(typ, want); err != nil || parsed.MD5Sum() != d.MD5Sum {
+			t.Errorf("%s: md5sum %s, %v", typ, d.MD5Sum, err)
+		}
+	}
+	for _, typ := range []string{"p/Cut", "p/Bent", "p/Hidden", "p/Nosuch", "Plain", "../p/Plain", "p/msg/Plain", "/Plain", "p/", "p/.", "p/../msg/_Plain", ""} {
+		if d, ok, err := definitions.Wanted(s, typ); ok || err != nil {
+			t.Errorf("%s: %+v, %v", typ, d, err)
+		}
+	}
+}
+
+// TestTextsOfPython checks that the texts that are installed take the place of those in the table, if they have their md5sum.
+func TestTextsOfPython(t *testing.T) {
+	t.Setenv("PYTHONPATH", installIn(t, "std_msgs/msg/_String.py", class("string data # as installed\n"), "std_msgs/msg/_Int8.py", class("int16 data # another version\n"),
+		"std_msgs/msg/_Header.py", class("# a header\nuint32 seq\ntime stamp\nstring frame_id\n"), "my/msg/_T.py", class("int8 a\n"))+string(os.PathListSeparator)+"relative")
+	src := filepath.Join(installIn(t, "src/my/msg/Stamped.msg", "Header header # mine\n"), "src")
+	for _, test := range []struct{ place, typ, want string }{
+		{"noetic", "std_msgs/String", "string data # as installed\n"},
+		{"noetic", "std_msgs/Int8", "int8 data\n"},
+		{"noetic", "my/T", ""},
+		{"installed", "my/T", "int8 a\n"},
+		{"installed", "std_msgs/Int8", "int16 data # another version\n"},
+		{src, "my/Stamped", "Header header # mine\n\n" + rule + "MSG: std_msgs/Header\n# a header\nuint32 seq\ntime stamp\nstring frame_id\n"},
+	} {
+		for _, places := range [][]string{{test.place}, {test.place, "noetic"}} {
+			list, err := definitions.Open(t.Context(), places, bags.Options{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d, _, err := definitions.Wanted(list, test.typ); err != nil || d.Text != test.want {
+				t.Errorf("%s in %v: %q, %v", test.typ, places, d.Text, err)
+			}
+		}
+	}
+}
+
 // TestInstalled checks that texts of an installed share folder are what ROS makes of them.
 func TestInstalled(t *testing.T) {
 	t.Parallel()
@@ -155,6 +227,15 @@ func TestInstalled(t *testing.T) {
 		t.Skip("ROS's messages for Python are not installed (Debian 12: apt-get install python3-nav-msgs python3-sensor-msgs)")
 	}
 	texts := strings.Split(string(out), "\x00")
+	here := definitions.InstalledIn("/usr/lib/python3/dist-packages")
+	for i, typ := range []string{"nav_msgs/Odometry", "sensor_msgs/PointCloud2"} {
+		if d, ok, err := definitions.Wanted(here, typ); !ok || err != nil || d.Text != texts[i] {
+			t.Errorf("%s of the class: %v, %v\n%s", typ, ok, err, cmp.Diff(texts[i], d.Text))
+		}
+	}
+	if _, err := os.Stat("/usr/share/nav_msgs/msg"); err != nil {
+		t.Skip("the .msg files of ROS are not installed (Debian 12: apt-get install ros-nav-msgs)")
+	}
 	set, err := definitions.OfFolder(os.DirFS("/usr/share"), "/usr/share")
 	if err != nil {
 		t.Fatal(err)

@@ -11,20 +11,24 @@ import (
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
-// NoeticName is the name of the table of noetic among places.
-const NoeticName = "noetic"
+// Places that are no files.
+const (
+	NoeticName    = "noetic"    // the table of noetic, with the texts that are installed if their md5sums are the same
+	InstalledName = "installed" // the message packages for Python of this machine
+)
 
 // LivePrefix begins a place that is a topic of a graph.
 const LivePrefix = "ros://"
 
-// Open opens the sets of places, in their order: folders, recordings, NoeticName. live opens those that begin with
-// LivePrefix; nil refuses them. A folder that lacks what its messages are made of takes it from the other places, and from
-// the table of noetic.
+// Open opens the sets of places, in their order: folders, recordings, NoeticName, InstalledName. live opens those that
+// begin with LivePrefix; nil refuses them. A folder that lacks what its messages are made of takes it from the other
+// places, from what is installed, and from the table of noetic.
 func Open(ctx context.Context, places []string, o bags.Options, live func(topic string) (Set, error)) (List, error) {
 	var all List
 	var folders []*folder
+	here := Installed()
 	for _, place := range places {
-		s, err := open(ctx, place, o, live)
+		s, err := open(ctx, place, o, live, here)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", wording.Shown(place), err)
 		}
@@ -35,20 +39,23 @@ func Open(ctx context.Context, places []string, o bags.Options, live func(topic 
 	}
 	for _, f := range folders {
 		f.rest = append(f.rest, all...)
-		f.rest = append(f.rest, Noetic())
+		f.rest = append(f.rest, here, Noetic())
 	}
 	return all, nil
 }
 
-func open(ctx context.Context, place string, o bags.Options, live func(topic string) (Set, error)) (Set, error) {
+func open(ctx context.Context, place string, o bags.Options, live func(topic string) (Set, error), here Set) (Set, error) {
 	if topic, ok := strings.CutPrefix(place, LivePrefix); ok {
 		if live == nil {
 			return nil, errors.New("no graph is asked for definitions here; name a folder, a recording or " + NoeticName)
 		}
 		return live(topic)
 	}
-	if place == NoeticName {
-		return Noetic(), nil
+	switch place {
+	case NoeticName:
+		return asInstalled{Noetic(), here}, nil
+	case InstalledName:
+		return here, nil
 	}
 	st, err := os.Stat(place)
 	switch {
