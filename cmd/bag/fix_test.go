@@ -206,7 +206,7 @@ func TestFixRefuses(t *testing.T) {
 		"a rule":    {[]string{"--to", src, "--drop", "x"}, "--drop x: write pkg/Type.field, or all\n"},
 		"nothing":   {[]string{"--to", "noetic"}, "no type of it is among the wanted definitions"},
 		"no folder": {[]string{"--to", t.TempDir()}, "has no .msg files"},
-		"no DEFS":   {nil, "name the wanted definitions, which rosbag fix takes from what is installed"},
+		"no DEFS":   {nil, "no type of it is installed here: source the setup file of the workspace, or name the wanted definitions: --to "},
 		"stock":     {[]string{"rules.bmr"}, "rules of rosbag fix (.bmr) are programs in Python, which are not run."},
 		"more":      {[]string{"more.bag", "--to", src}, "more.bag: name one recording to read and one bag to write"},
 		"unknown":   {[]string{"--to", src, "--rename", "my/T=my/U"}, "no definition of my/U is known, which it shall become"},
@@ -248,6 +248,48 @@ func TestFixRefuses(t *testing.T) {
 	}
 	if code, stdout, stderr := gobag("fix", in, "--to", src, "--dry-run", "--drop", "all", "--convert", "all"); code != 1 || !strings.Contains(stderr, "which does not fit int16") {
 		t.Errorf("--dry-run with a value that does not fit: %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// TestFixWithoutMessages checks that a connection without messages refuses nothing, and that no verdict says that nothing is
+// lost beside exit code 3.
+func TestFixWithoutMessages(t *testing.T) {
+	t.Parallel()
+	kept, idle := oldConn(t, "/a", "my/T", "int8 a\n"), oldConn(t, "/b", "my/U", "int32 a\n")
+	var b bytes.Buffer
+	w, err := bagfmt.NewWriter(&b, bagfmt.WriterOptions{ChunkBytes: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []*rosbag.Connection{kept, idle} {
+		own, err := w.AddConnection(c.Topic, c.Header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range uint32(3) {
+			if c == kept {
+				if err := w.Write(own, rosbag.Time{Sec: 7 + n}, []byte{byte(n)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	src := workspace(t, "my/msg/T.msg", "int16 a\n", "my/msg/U.msg", "string a\n")
+	out := filepath.Join(t.TempDir(), "new.bag")
+	code, _, stderr := gobag("fix", write(t, "old.bag", b.Bytes()), out, "--to", src)
+	if code != 0 || strings.Contains(stderr, "my/U") || !strings.Contains(stderr, "\nnothing is lost\n") {
+		t.Errorf("with a connection without messages: %d, %s", code, stderr)
+	}
+	wantLines(t, "the bag", read(t, out), `7.0 /a /driver {"a":0}`, `8.0 /a /driver {"a":1}`, `9.0 /a /driver {"a":2}`)
+	cut := write(t, "cut.bag", b.Bytes()[:bytes.LastIndex(b.Bytes(), []byte("op=\x05"))-10])
+	for _, args := range [][]string{{"fix", cut, filepath.Join(t.TempDir(), "c.bag"), "--to", src}, {"fix", cut, "--dry-run", "--to", src}} {
+		code, stdout, stderr := gobag(args...)
+		if said := stdout + stderr; code != 3 || strings.Contains(said, "nothing is lost") || !strings.Contains(said, "the conversion loses nothing; messages are missing, as reported\n") {
+			t.Errorf("%v of a bag that is cut: %d, %s", args, code, said)
+		}
 	}
 }
 

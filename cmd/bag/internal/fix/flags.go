@@ -15,7 +15,7 @@ import (
 
 // Flags are the options and arguments of gobag fix.
 type Flags struct {
-	To        []string `name:"to" sep:"none" placeholder:"DEFS" completion-predictor:"file" help:"The wanted definitions: a folder of packages with .msg files, another recording, noetic for the types of ROS, or ros:///TOPIC for those that nodes use now. May be repeated; the first that knows a type counts."`
+	To        []string `name:"to" sep:"none" placeholder:"DEFS" completion-predictor:"file" help:"The wanted definitions: a folder of packages with .msg files, another recording, noetic for the types of ROS, installed for those of this machine, which is the default, or ros:///TOPIC for those that nodes use now. May be repeated; the first that knows a type counts."`
 	Rename    []string `name:"rename" sep:"none" placeholder:"A/T=B/T" help:"The type A/T has become B/T. May be repeated."`
 	Field     []string `name:"field" sep:"none" placeholder:"A/T.OLD=NEW" help:"The field OLD of A/T has become NEW. May be repeated."`
 	Drop      []string `name:"drop" sep:"none" placeholder:"A/T.FIELD" help:"A field of A/T that is no longer there may get lost; all means every one. May be repeated."`
@@ -35,15 +35,20 @@ by name, in nested types, too. Another order of fields, wider numbers, new field
 zero, or what --set says), T[n] that becomes T[], comments and constants need no option.
 What may lose something, or may mean something else, needs one, which the error names.
 
+  gobag fix old.bag new.bag
   gobag fix old.bag --to ~/catkin_ws/src --dry-run
   gobag fix old.bag new.bag --to ~/catkin_ws/src --to /opt/ros/noetic/share
   gobag fix old.bag new.bag --to newer.bag --set my_msgs/State.mode=3 --drop my_msgs/State.debug
   gobag fix old.bag new.bag --to ros:///scan
   gobag fix old.bag new.bag --to noetic --rename old_msgs/Imu=sensor_msgs/Imu
 
+Without --to, the wanted definitions are those of the message packages that are installed for
+Python, as in rosbag fix: source the setup file of the workspace first.
+
 Times, their order, callerids, latching and connections stay, and so do chunks in which nothing
 changes. Definitions that are missing or wrong in IN are repaired if one with their md5sum is
-known. OUT appears when it is complete, and not at all if something is refused.
+known. OUT appears when it is complete, and not at all if something is refused. Of a bag that
+is damaged, OUT has all that gobag reindex would keep.
 
 --set takes the time at which a message was received as the value received.
 
@@ -53,7 +58,7 @@ are missing. --dry-run ends with the same code as the run would.`
 
 // errRules answers stock's command line.
 var errRules = errors.New("rules of rosbag fix (.bmr) are programs in Python, which are not run. Most are not needed: gobag fix matches fields by name. " +
-	"Name the wanted definitions with --to; a renamed type is --rename, a renamed field --field, a value of a new field --set")
+	"Name the wanted definitions with --to, if they are not those that are installed; a renamed type is --rename, a renamed field --field, a value of a new field --set")
 
 // check answers command lines that are not complete, and those of stock.
 func (f *Flags) check() error {
@@ -63,8 +68,6 @@ func (f *Flags) check() error {
 		return errRules
 	case len(f.Rules) > 0:
 		return fmt.Errorf("%s: name one recording to read and one bag to write", f.Rules[0])
-	case len(f.To) == 0:
-		return errors.New("name the wanted definitions, which rosbag fix takes from what is installed: --to /opt/ros/noetic/share or the src folder of a workspace, --to another recording, or --to noetic")
 	case f.In == "-" || f.Out == "-":
 		return errors.New("- is no recording here: the input is read twice, and the output appears when it is complete; name files")
 	case f.Out == "" && !f.DryRun:
@@ -105,11 +108,15 @@ func (f *Flags) Fix(j *job.Job) error {
 			return j.Failed(f.Out, err)
 		}
 	}
-	wanted, err := definitions.Open(j.Ctx, f.To, bags.Options{MaxChunkBytes: j.MaxChunk, UnwrapKey: bags.UnwrapKey(j.Ctx)},
+	places := f.To
+	if len(places) == 0 {
+		places = []string{definitions.InstalledName}
+	}
+	wanted, err := definitions.Open(j.Ctx, places, bags.Options{MaxChunkBytes: j.MaxChunk, UnwrapKey: bags.UnwrapKey(j.Ctx)},
 		func(topic string) (definitions.Set, error) { return live(j.Ctx, topic) })
 	if err != nil {
 		return fmt.Errorf("--to %w", err)
 	}
-	run := Job{In: f.In, Out: f.Out, DryRun: f.DryRun, Planner: NewPlanner(wanted, o)}
+	run := Job{In: f.In, Out: f.Out, DryRun: f.DryRun, Default: len(f.To) == 0, Planner: NewPlanner(wanted, o)}
 	return run.Run(j)
 }

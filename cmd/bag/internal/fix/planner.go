@@ -39,7 +39,7 @@ type Item struct {
 	Reason string              // why it is refused, without what Plan says
 	Topics []string            // in order, each once
 
-	messages  uint64
+	messages  uint64            // that the index knows of
 	real      mismatch.Resolved // what the messages are
 	converter *migration.Converter
 }
@@ -67,18 +67,14 @@ type Planner struct {
 // NewPlanner returns a planner of what becomes of messages if wanted is wanted.
 func NewPlanner(wanted definitions.List, o *migration.Options) *Planner {
 	return &Planner{
-		wanted: wanted, known: append(slices.Clone(wanted), definitions.Noetic()), o: o,
+		wanted: wanted, known: append(slices.Clone(wanted), definitions.Installed(), definitions.Noetic()), o: o,
 		items: make(map[mismatch.Definition]*Item), Misfit: func(error) {},
 	}
 }
 
 // Add plans what becomes of a connection with so many messages.
 func (p *Planner) Add(c *rosbag.Connection, messages uint64) {
-	i := p.item(c)
-	i.messages += messages
-	if at, found := slices.BinarySearch(i.Topics, c.Topic); !found {
-		i.Topics = slices.Insert(i.Topics, at, c.Topic)
-	}
+	p.item(c).messages += messages
 }
 
 // Items returns what was planned, in the order of the first connections.
@@ -93,6 +89,9 @@ func (p *Planner) item(c *rosbag.Connection) *Item {
 		p.decide(i)
 		p.items[from] = i
 		p.list = append(p.list, i)
+	}
+	if at, found := slices.BinarySearch(i.Topics, c.Topic); !found {
+		i.Topics = slices.Insert(i.Topics, at, c.Topic)
 	}
 	return i
 }
@@ -147,7 +146,8 @@ func keepsText(have, wanted string) bool {
 	return strings.TrimSpace(have) == strings.TrimSpace(wanted) || !strings.Contains(wanted, "#")
 }
 
-// Edit implements rosbag's way to change connections. What is refused is an error of the first message.
+// Edit implements rosbag's way to change connections. Of those that Add was not called for, because no index knows of them,
+// what is refused is an error of the first message.
 func (p *Planner) Edit(c *rosbag.Connection) *rosbag.Edit {
 	i := p.item(c)
 	switch i.State {

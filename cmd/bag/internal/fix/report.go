@@ -38,6 +38,9 @@ func (i *Item) heading() string {
 		topics += fmt.Sprintf(" and %d more", more)
 	}
 	what := fmt.Sprintf("%s (%s, %s)", i.From.Type, topics, wording.Plural(i.messages, "message"))
+	if i.messages == 0 {
+		what = fmt.Sprintf("%s (%s, no messages in the index)", i.From.Type, topics)
+	}
 	switch i.State {
 	case AsWanted:
 		return what + ": as wanted"
@@ -76,10 +79,14 @@ func loss(c migration.Change) string {
 	return ""
 }
 
-// Print writes what becomes of all messages: one line for each definition, and one below it for each change.
-func (p *Planner) Print(w io.Writer) error {
+// Print writes what becomes of all messages: one line for each definition, and one below it for each change. lossy says
+// that messages are missing, and that it was reported.
+func (p *Planner) Print(w io.Writer, lossy bool) error {
 	var b strings.Builder
 	for _, i := range p.list {
+		if i.unused() {
+			continue
+		}
 		b.WriteString(wording.EscapeLine(i.heading()) + "\n")
 		if i.Plan != nil {
 			for _, c := range i.Plan.Changes {
@@ -97,13 +104,21 @@ func (p *Planner) Print(w io.Writer) error {
 			fmt.Fprintf(&b, "  %s rounded\n", wording.Plural(n, "value"))
 		}
 	}
-	b.WriteString(p.verdict() + "\n")
+	b.WriteString(p.verdict(lossy) + "\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
+// unused reports whether an item is of a connection that only recovery has found, and that would have been refused if it
+// had a message.
+func (i *Item) unused() bool { return i.State == Refused && i.messages == 0 }
+
 // verdict says in one line what the whole comes to.
-func (p *Planner) verdict() string {
+func (p *Planner) verdict(lossy bool) string {
+	missing := ""
+	if lossy {
+		missing = "; messages are missing, as reported"
+	}
 	n := p.Count()
 	worst := migration.Nothing
 	for _, i := range p.list {
@@ -115,20 +130,24 @@ func (p *Planner) verdict() string {
 	case n[Refused] > 0:
 		return fmt.Sprintf("%s cannot be converted: nothing is written", wording.Plural(n[Refused], "definition"))
 	case n[Converted]+n[TextOnly] == 0:
-		return "nothing to do"
+		return "nothing to do" + missing
 	case worst == migration.Lost:
-		return "values are lost, as asked"
+		return "values are lost, as asked" + missing
 	case worst == migration.Rounded:
-		return "values may be rounded, as asked"
+		return "values may be rounded, as asked" + missing
+	case lossy:
+		return "the conversion loses nothing" + missing
 	}
 	return "nothing is lost"
 }
 
-// Count returns how many definitions are in each state.
+// Count returns how many definitions of messages are in each state.
 func (p *Planner) Count() map[State]int {
 	n := make(map[State]int)
 	for _, i := range p.list {
-		n[i.State]++
+		if !i.unused() {
+			n[i.State]++
+		}
 	}
 	return n
 }

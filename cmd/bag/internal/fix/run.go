@@ -22,6 +22,8 @@ type Job struct {
 	Out    string // MCAP if it ends in .mcap
 	DryRun bool   // write nothing, but convert each message: only then it is known that all values fit
 
+	Default bool // no wanted definitions were named: they are those that are installed
+
 	Planner *Planner
 }
 
@@ -30,6 +32,10 @@ var errUnreadable = errors.New("no message can be read: nothing is written")
 
 // errNothingKnown says that a run would change nothing because nothing of the recording is known.
 var errNothingKnown = errors.New("no type of it is among the wanted definitions; for a type with another name there is --rename")
+
+// errNoneInstalled says it where no definitions were named.
+var errNoneInstalled = errors.New("no type of it is installed here: source the setup file of the workspace, or name the wanted definitions: " +
+	"--to /opt/ros/noetic/share or the src folder of a workspace, --to another recording, or --to noetic")
 
 // Run fixes a recording.
 func (r *Job) Run(j *job.Job) error {
@@ -46,10 +52,13 @@ func (r *Job) Run(j *job.Job) error {
 	n := p.Count()
 	switch {
 	case len(p.list) > 0 && n[Unknown] == len(p.list):
+		if r.Default {
+			return j.Failed(r.In, errNoneInstalled)
+		}
 		return j.Failed(r.In, errNothingKnown)
 	case n[Refused] > 0:
 		if r.DryRun {
-			if err := p.Print(j.Stdout); err != nil {
+			if err := p.Print(j.Stdout, false); err != nil {
 				return err
 			}
 			return job.ErrReported
@@ -68,7 +77,7 @@ func (r *Job) Run(j *job.Job) error {
 		report = j.Stdout
 	}
 	if r.DryRun || !j.Quiet {
-		if err := p.Print(report); err != nil {
+		if err := p.Print(report, err != nil); err != nil {
 			return err
 		}
 	}
