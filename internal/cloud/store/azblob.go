@@ -4,7 +4,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -16,19 +15,28 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/azureblob" // azblob://
 
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/driver"
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/gocloud"
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/put"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/response"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
 )
 
-// checkedAzure replaces the client of a bucket of Azure by one that checks the responses of the server.
-// The driver has accepted the URL.
-func checkedAzure(ctx context.Context, at place.Place, b *blob.Bucket) (*blob.Bucket, error) {
-	opener := azureblob.URLOpener{MakeClient: newAzureClient, ServiceURLOptions: *azureblob.NewDefaultServiceURLOptions()}
-	safe, err := opener.OpenBucketURL(ctx, at.URL)
-	if err = errors.Join(err, b.Close()); err != nil {
+// hasAzure is set in builds with the driver of Azure.
+const hasAzure = true
+
+// openAzure opens a bucket of Azure with a client that checks the responses of the server.
+func openAzure(ctx context.Context, at place.Place, meter *put.Meter) (driver.Bucket, error) {
+	u, err := url.Parse(at.BucketURL())
+	if err != nil {
 		return nil, at.Explain(err)
 	}
-	return safe, nil
+	opener := azureblob.URLOpener{MakeClient: newAzureClient, ServiceURLOptions: *azureblob.NewDefaultServiceURLOptions()}
+	b, err := opener.OpenBucketURL(ctx, u)
+	if err != nil {
+		return nil, at.Explain(err)
+	}
+	return &gocloud.Bucket{Blob: b, Meter: meter, Upload: uploadAzure}, nil
 }
 
 // newAzureClient returns a client with the credentials that the driver's own would use.

@@ -4,20 +4,16 @@ package store
 
 import (
 	"context"
-	"errors"
-	"io"
 
-	"gocloud.dev/blob"
-
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/driver"
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/put"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
 )
 
-// checkedAzure returns the bucket: no driver opens one of Azure.
-func checkedAzure(_ context.Context, _ place.Place, b *blob.Bucket) (*blob.Bucket, error) {
-	return b, nil
-}
+// hasAzure is set in builds with the driver of Azure.
+const hasAzure = false
 
-// uploadAzure returns an error: no driver opens a bucket of Azure.
-func uploadAzure(context.Context, *blob.Bucket, string, io.Reader, *blob.WriterOptions) error {
-	return errors.ErrUnsupported
+// openAzure returns an error: this build has no driver.
+func openAzure(_ context.Context, at place.Place, _ *put.Meter) (driver.Bucket, error) {
+	return nil, errNoDriver(at)
 }

@@ -2,47 +2,32 @@ package store
 
 import (
 	"context"
-	"errors"
 	"io"
-	"io/fs"
 	"time"
 
-	"gocloud.dev/blob"
-	_ "gocloud.dev/blob/fileblob" // file://; large cloud drivers are left out of some builds
-
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/driver"
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/folder"
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/put"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/ranges"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/response"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
 )
 
-// openBucket opens the bucket of a place.Place without a request to the store.
-func openBucket(ctx context.Context, at place.Place) (*blob.Bucket, error) {
+// openBucket opens the bucket of a place.Place without a request to the store. Uploads are counted and limited by meter.
+func openBucket(ctx context.Context, at place.Place, meter *put.Meter) (driver.Bucket, error) {
+	if at.URL.Scheme == place.SchemeFile {
+		return folder.New(at, meter)
+	}
 	embedRoots()
-	if at.URL.Scheme == place.SchemeGS {
-		return openGS(ctx, at)
-	}
-	if !blob.DefaultURLMux().ValidBucketScheme(at.URL.Scheme) {
-		return nil, errNoDriver(at)
-	}
-	b, err := blob.OpenBucket(ctx, at.BucketURL())
-	if err != nil && at.URL.Scheme == place.SchemeFile && errors.Is(err, fs.ErrNotExist) {
-		return nil, errNoDirectory(at)
-	}
-	if err != nil {
-		return nil, at.Explain(err)
-	}
 	switch at.URL.Scheme {
 	case place.SchemeS3:
-		return checkedS3(ctx, at, b)
+		return openS3(ctx, at, meter)
+	case place.SchemeGS:
+		return openGS(ctx, at, meter)
 	case place.SchemeAzure:
-		return checkedAzure(ctx, at, b)
+		return openAzure(ctx, at, meter)
 	}
-	return b, nil
-}
-
-// errNoDirectory returns the error for a directory of a file URL that does not exist.
-func errNoDirectory(at place.Place) error {
-	return at.Fail(place.ErrNotFound, "no such directory: make or mount it, or add ?create_dir=true to the URL")
+	return nil, errNoDriver(at)
 }
 
 // errNoDriver returns an error that says which build supports the scheme.
@@ -61,13 +46,13 @@ func errNoDriver(at place.Place) error {
 // blobReader reads an object of a bucket.
 type blobReader struct {
 	at      place.Place
-	bucket  *blob.Bucket
+	bucket  driver.Bucket
 	version *response.Version // has the size of the object from the start
 	modTime time.Time         // of the object when it was opened
 }
 
 func openBlob(ctx context.Context, at place.Place) (ranges.Reader, int64, error) {
-	bucket, err := openBucket(ctx, at)
+	bucket, err := openBucket(ctx, at, put.NewMeter(0))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -86,7 +71,7 @@ func (r *blobReader) Open(ctx context.Context, offset, length int64) (io.ReadClo
 	if err != nil {
 		return nil, r.at.Explain(err)
 	}
-	if body.Size() != r.version.Size() || !sameSecond(body.ModTime(), r.modTime) {
+	if body.Size != r.version.Size() || !sameSecond(body.ModTime, r.modTime) {
 		body.Close() //nolint:errcheck,gosec // not wanted
 		return nil, r.at.Fail(place.ErrChanged, "%v", place.ErrChanged)
 	}
@@ -100,7 +85,7 @@ func sameSecond(a, b time.Time) bool {
 }
 
 // attributes asks for the attributes of an object.
-func attributes(ctx context.Context, b *blob.Bucket, key string) (attrs *blob.Attributes, err error) {
+func attributes(ctx context.Context, b driver.Bucket, key string) (attrs driver.Attributes, err error) {
 	err = response.Survive(func() error {
 		attrs, err = b.Attributes(ctx, key)
 		return err
@@ -109,9 +94,9 @@ func attributes(ctx context.Context, b *blob.Bucket, key string) (attrs *blob.At
 }
 
 // newReader reads length bytes of an object from offset on; a negative length means to its end.
-func newReader(ctx context.Context, b *blob.Bucket, key string, offset, length int64) (body *blob.Reader, err error) {
+func newReader(ctx context.Context, b driver.Bucket, key string, offset, length int64) (body *driver.Reader, err error) {
 	err = response.Survive(func() error {
-		body, err = b.NewRangeReader(ctx, key, offset, length, nil)
+		body, err = b.Open(ctx, key, offset, length)
 		return err
 	})
 	return body, err

@@ -6,8 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"gocloud.dev/blob"
-
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/folder"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
 )
 
@@ -15,10 +14,23 @@ import (
 // asked.
 func CheckUploadURL(raw string) error {
 	at, err := place.Parse(raw)
-	if err == nil && !blob.DefaultURLMux().ValidBucketScheme(at.URL.Scheme) {
+	if err == nil && !hasDriver(at.URL.Scheme) {
 		err = errNoDriver(at)
 	}
 	return err
+}
+
+// hasDriver reports whether this build can write to the stores of a scheme.
+func hasDriver(scheme string) bool {
+	switch scheme {
+	case place.SchemeS3:
+		return hasS3
+	case place.SchemeGS:
+		return hasGS
+	case place.SchemeAzure:
+		return hasAzure
+	}
+	return scheme == place.SchemeFile
 }
 
 // CheckDirectory returns an error if the URL of a directory names one that does not exist, or one that this user may
@@ -36,7 +48,7 @@ func CheckDirectory(raw string) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return errNoDirectory(at)
+		return folder.NotThere(at)
 	case err == nil && !info.IsDir():
 		return at.Fail(nil, "%s is a file: want a directory", dir)
 	case err == nil:

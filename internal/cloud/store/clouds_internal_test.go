@@ -19,6 +19,7 @@ import (
 	"gocloud.dev/blob/gcsblob"
 	"gocloud.dev/gcp"
 
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/gocloud"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/put"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/response"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
@@ -54,7 +55,8 @@ func cloudBuckets(t *testing.T, transport http.RoundTripper) map[string]*Bucket 
 		if err != nil {
 			t.Fatal(err)
 		}
-		buckets[at.URL.Scheme] = &Bucket{at: at, opened: b, meter: put.NewMeter(0)}
+		meter := put.NewMeter(0)
+		buckets[at.URL.Scheme] = &Bucket{at: at, bucket: &gocloud.Bucket{Blob: b, Meter: meter}, meter: meter}
 		t.Cleanup(func() { b.Close() })
 	}
 	return buckets
@@ -138,7 +140,7 @@ func TestResponsesOfClouds(t *testing.T) {
 					return err
 				},
 				"range": func(ctx context.Context) error {
-					r := blobReader{at: b.at.Object("a.bag"), bucket: b.opened, version: response.NewVersion(1000)}
+					r := blobReader{at: b.at.Object("a.bag"), bucket: b.bucket, version: response.NewVersion(1000)}
 					body, err := r.Open(ctx, 10, 10)
 					if err == nil {
 						body.Close()

@@ -10,13 +10,15 @@ import (
 	"strconv"
 
 	"cloud.google.com/go/storage"
-	"gocloud.dev/blob"
 	"gocloud.dev/blob/gcsblob" // gs://
 	"gocloud.dev/gcp"
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
 	"google.golang.org/api/option"
 
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/driver"
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/gocloud"
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/put"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/response"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
 )
@@ -25,10 +27,13 @@ import (
 // end while the store is not reachable, and nobody learns why.
 const gsAttempts = 3
 
+// hasGS is set in builds with the driver of Google.
+const hasGS = true
+
 // openGS opens a bucket of Google with a client that checks the responses of the server. The opener of the driver
 // prints to standard output if there are no credentials. With grpc=true or zonal=true in the URL there is no HTTP,
 // and gRPC has its own limits.
-func openGS(ctx context.Context, at place.Place) (*blob.Bucket, error) {
+func openGS(ctx context.Context, at place.Place, meter *put.Meter) (driver.Bucket, error) {
 	q := at.URL.Query()
 	grpc, _ := strconv.ParseBool(q.Get("grpc")) // the driver checks the parameters
 	zonal, _ := strconv.ParseBool(q.Get("zonal"))
@@ -53,7 +58,7 @@ func openGS(ctx context.Context, at place.Place) (*blob.Bucket, error) {
 	if b.As(&client) {
 		client.SetRetry(storage.WithMaxAttempts(gsAttempts))
 	}
-	return b, nil
+	return &gocloud.Bucket{Blob: b, Meter: meter}, nil
 }
 
 // authenticateGS gives an opener the credentials of this machine. If there are none, each request fails and says so,

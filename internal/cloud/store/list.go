@@ -2,25 +2,15 @@ package store
 
 import (
 	"context"
-	"errors"
-	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"time"
-
-	"gocloud.dev/blob"
 
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/response"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
 )
-
-// attrsSuffix ends the names of the files in which the driver for directories keeps the metadata
-// of objects. Lists leave these files out.
-const attrsSuffix = ".attrs"
 
 // Entry is an object in a listing.
 type Entry struct {
@@ -41,31 +31,21 @@ func (b *Bucket) ListIn(ctx context.Context, folder string) iter.Seq2[Entry, err
 
 // list lists the objects whose names begin with prefix, including those in folders if deep is set.
 func (b *Bucket) list(ctx context.Context, prefix string, deep bool) iter.Seq2[Entry, error] {
-	if b.at.URL.Scheme == place.SchemeFile {
-		return b.listFiles(ctx, prefix, deep)
-	}
 	base := b.at.Object("").Key
 	if base != "" {
 		base += "/"
 	}
-	o := &blob.ListOptions{Prefix: base + prefix}
-	if !deep {
-		o.Delimiter = "/"
-	}
 	return func(yield func(Entry, error) bool) {
-		ctx, left := response.WithPages(ctx), listRoom(maxListBytes)
-		for objects := b.opened.List(o); ; { // not a directory, so it is open
-			o, err := nextObject(ctx, objects)
+		left := listRoom(maxListBytes)
+		for o, err := range b.bucket.List(response.WithPages(ctx), base+prefix, deep) {
 			if err == nil {
 				err = left.take(o.Key)
 			}
 			switch {
-			case errors.Is(err, io.EOF):
-				return
 			case err != nil:
 				yield(Entry{}, b.at.Explain(err))
 				return
-			case o.IsDir, strings.HasSuffix(o.Key, "/"): // what consoles make to show a folder
+			case strings.HasSuffix(o.Key, "/"): // what consoles make to show a folder
 			case !yield(Entry{strings.TrimPrefix(o.Key, base), o.Size, o.ModTime}, nil):
 				return
 			}
@@ -92,56 +72,6 @@ func (r *listRoom) take(name string) error {
 		return place.BadResponse("the server has too many objects for one list: name a folder in that place")
 	}
 	return nil
-}
-
-// nextObject returns the next object of a list.
-func nextObject(ctx context.Context, objects *blob.ListIterator) (o *blob.ListObject, err error) {
-	err = response.Survive(func() error {
-		o, err = objects.Next(ctx)
-		return err
-	})
-	return o, err
-}
-
-// listFiles lists a directory. The driver would pass over folders that it may not read.
-func (b *Bucket) listFiles(ctx context.Context, prefix string, deep bool) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		if _, err := b.bucket(ctx); err != nil { // it is not there
-			yield(Entry{}, err)
-			return
-		}
-		base := b.at.File()
-		folder, _ := path.Split(prefix)
-		start := filepath.Join(base, filepath.FromSlash(folder))
-		err := filepath.WalkDir(start, func(p string, d fs.DirEntry, err error) error {
-			if err == nil {
-				err = ctx.Err()
-			}
-			name, _ := filepath.Rel(base, p) // both are below base
-			name = filepath.ToSlash(name)
-			switch {
-			case errors.Is(err, fs.ErrNotExist): // deleted meanwhile, or a folder that is not there
-				return nil
-			case err != nil:
-				return b.at.Object(name).Explain(err)
-			case d.IsDir() && p != start && !deep:
-				return fs.SkipDir
-			case d.IsDir(), !strings.HasPrefix(name, prefix), strings.HasSuffix(name, attrsSuffix):
-				return nil
-			}
-			st, err := os.Stat(p) // of the file that a link points to
-			if err != nil || !st.Mode().IsRegular() {
-				return nil //nolint:nilerr // deleted meanwhile
-			}
-			if !yield(Entry{name, st.Size(), st.ModTime()}, nil) {
-				return fs.SkipAll
-			}
-			return nil
-		})
-		if err != nil {
-			yield(Entry{}, err)
-		}
-	}
 }
 
 // URL returns the URL of an object, with the parameters of that of the bucket.

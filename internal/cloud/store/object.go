@@ -7,8 +7,7 @@ import (
 	"io"
 	"time"
 
-	"gocloud.dev/gcerrors"
-
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/folder"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/put"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/response"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
@@ -29,11 +28,7 @@ type Attributes struct {
 
 // Attributes asks the store for the attributes of an object.
 func (b *Bucket) Attributes(ctx context.Context, name string) (Attributes, error) {
-	bucket, err := b.bucket(ctx)
-	if err != nil {
-		return Attributes{}, err
-	}
-	a, err := attributes(ctx, bucket, b.at.Object(name).Key)
+	a, err := attributes(ctx, b.bucket, b.at.Object(name).Key)
 	if err != nil {
 		return Attributes{}, b.at.Object(name).Explain(err)
 	}
@@ -42,11 +37,7 @@ func (b *Bucket) Attributes(ctx context.Context, name string) (Attributes, error
 
 // ReadAll returns the content of an object. An object of more than most bytes is an error.
 func (b *Bucket) ReadAll(ctx context.Context, name string, most int64) ([]byte, error) {
-	bucket, err := b.bucket(ctx)
-	if err != nil {
-		return nil, err
-	}
-	body, err := newReader(response.WithWholeObject(ctx), bucket, b.at.Object(name).Key, 0, -1)
+	body, err := newReader(response.WithWholeObject(ctx), b.bucket, b.at.Object(name).Key, 0, -1)
 	if err != nil {
 		return nil, b.at.Object(name).Explain(err)
 	}
@@ -70,27 +61,20 @@ func (b *Bucket) WriteAll(ctx context.Context, name string, data []byte) error {
 
 // Delete deletes an object. An object that is not there is no error.
 func (b *Bucket) Delete(ctx context.Context, name string) error {
-	bucket, err := b.bucket(ctx)
-	if err != nil {
-		return err
-	}
-	err = response.Survive(func() error { return bucket.Delete(ctx, b.at.Object(name).Key) })
-	if gcerrors.Code(err) == gcerrors.NotFound {
+	object := b.at.Object(name)
+	err := object.Explain(response.Survive(func() error { return b.bucket.Delete(ctx, object.Key) }))
+	if errors.Is(err, place.ErrNotFound) && !errors.Is(err, folder.ErrNotThere) {
 		return nil
 	}
-	return b.at.Object(name).Explain(err)
+	return err
 }
 
 // Read returns the content of an object, at the rate of the bucket. A read fails when no byte has
 // arrived for place.StallTimeout.
 func (b *Bucket) Read(ctx context.Context, name string) (io.ReadCloser, error) {
-	bucket, err := b.bucket(ctx)
-	if err != nil {
-		return nil, err
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	stall := time.AfterFunc(place.StallTimeout, func() { cancel(place.ErrStalled) })
-	body, err := newReader(response.WithWholeObject(ctx), bucket, b.at.Object(name).Key, 0, -1)
+	body, err := newReader(response.WithWholeObject(ctx), b.bucket, b.at.Object(name).Key, 0, -1)
 	if err != nil {
 		stall.Stop()
 		if errors.Is(context.Cause(ctx), place.ErrStalled) {

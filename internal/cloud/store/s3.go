@@ -13,10 +13,39 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
 
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/driver"
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/gocloud"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/put"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/response"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
 )
+
+// hasS3 is set in builds with the driver of S3.
+const hasS3 = true
+
+// openS3 opens a bucket of S3.
+func openS3(ctx context.Context, at place.Place, meter *put.Meter) (driver.Bucket, error) {
+	b, err := blob.OpenBucket(ctx, at.BucketURL())
+	if err != nil {
+		return nil, at.Explain(err)
+	}
+	if b, err = checkedS3(ctx, at, b); err != nil {
+		return nil, err
+	}
+	return &s3Bucket{&gocloud.Bucket{Blob: b, Meter: meter}, newSender(at, b, meter)}, nil
+}
+
+// s3Bucket uploads with a sender of its own.
+type s3Bucket struct {
+	driver.Bucket
+	sender put.Sender
+}
+
+// PartBytes implements driver.Bucket.
+func (b *s3Bucket) PartBytes(size int64) int64 { return put.PartBytes(size) }
+
+// Put implements driver.Bucket.
+func (b *s3Bucket) Put(ctx context.Context, _ string, f *put.File) error { return b.sender.Put(ctx, f) }
 
 // checkedS3 replaces the client of an S3 bucket by one that checks the responses of the server and logs
 // nothing. The driver has no option against the log of the SDK, which goes to standard error and would

@@ -5,14 +5,15 @@ package store
 import (
 	"context"
 
-	"gocloud.dev/blob"
-
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/driver"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/put"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
 )
 
-// checkedS3 returns the bucket: no driver opens one of S3.
-func checkedS3(_ context.Context, _ place.Place, b *blob.Bucket) (*blob.Bucket, error) { return b, nil }
+// hasS3 is set in builds with the driver of S3.
+const hasS3 = false
 
-// newSender returns nil: only S3 has a sender.
-func newSender(place.Place, *blob.Bucket, *put.Meter) put.Sender { return nil }
+// openS3 returns an error: this build has no driver.
+func openS3(_ context.Context, at place.Place, _ *put.Meter) (driver.Bucket, error) {
+	return nil, errNoDriver(at)
+}

@@ -49,3 +49,15 @@ func (*ResponseError) RetryableError() bool { return false }
 
 // NonRetriable marks the error for the SDK of Azure.
 func (*ResponseError) NonRetriable() {}
+
+// kindError is an error of which the client of a store knows the kind.
+type kindError struct {
+	error
+	kind error
+}
+
+// Unwrap returns the error and its kind.
+func (e *kindError) Unwrap() []error { return []error{e.error, e.kind} }
+
+// WithKind returns err with a kind, such as ErrNotFound, for Explain and errors.Is.
+func WithKind(kind, err error) error { return &kindError{err, kind} }

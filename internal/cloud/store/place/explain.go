@@ -16,7 +16,6 @@ import (
 	"syscall"
 
 	"github.com/aws/smithy-go"
-	"gocloud.dev/gcerrors"
 )
 
 // Error says what a store responded, about which object or bucket, and what to do.
@@ -74,7 +73,6 @@ func (p Place) Explain(err error) error {
 	if p.explainCertificate(e) || p.explainFile(e) || p.explainCloud(e) {
 		return e
 	}
-	code := gcerrors.Code(err)
 	var api smithy.APIError
 	name := ""
 	if errors.As(err, &api) {
@@ -89,12 +87,12 @@ func (p Place) Explain(err error) error {
 		e.Advice = "check the spelling of the query parameters of the URL"
 	case errors.As(err, new(*net.DNSError)): // the driver of Azure calls an unknown host a missing object
 		p.explainNetwork(e)
-	case code == gcerrors.NotFound || name == "NotFound" || name == "NoSuchKey":
+	case errors.Is(err, ErrNotFound) || name == "NotFound" || name == "NoSuchKey":
 		e.kind, e.Reason = ErrNotFound, ErrNotFound.Error()
 		if p.URL.Scheme == SchemeS3 { // whose HEAD has no body that would name what is missing
 			e.Advice = "check the name, also that of the bucket"
 		}
-	case code == gcerrors.FailedPrecondition || name == "PreconditionFailed":
+	case errors.Is(err, ErrExists) || name == "PreconditionFailed":
 		e.kind, e.Reason = ErrExists, ErrExists.Error()
 	case slices.Contains(fullCodes, name):
 		e.Advice = adviceFull
@@ -102,7 +100,7 @@ func (p Place) Explain(err error) error {
 		e.kind, e.Advice = ErrDenied, deniedAdvice[name]
 	case noCredentials.MatchString(text):
 		e.kind, e.Reason, e.Advice = ErrDenied, "no credentials were found", credentialAdvice(p.URL.Scheme)
-	case code == gcerrors.PermissionDenied, strings.Contains(text, "decode account key"):
+	case errors.Is(err, ErrDenied), strings.Contains(text, "decode account key"):
 		e.kind, e.Advice = ErrDenied, credentialAdvice(p.URL.Scheme)
 	case p.URL.Scheme == SchemeS3 && (strings.Contains(text, "Missing Region") || strings.Contains(text, "Invalid region: region was not a valid DNS name") || strings.Contains(text, "invalid region")):
 		e.Reason, e.Advice = "the region of the bucket is not known", "set AWS_REGION, or add ?region=NAME to the URL"
