@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bags"
 	"github.com/gorosbag/gorosbag/internal/bags/definitions"
+	"github.com/gorosbag/gorosbag/internal/ros/mismatch"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -192,8 +193,18 @@ func TestInstalledIn(t *testing.T) {
 
 // TestTextsOfPython checks that the texts that are installed take the place of those in the table, if they have their md5sum.
 func TestTextsOfPython(t *testing.T) {
-	t.Setenv("PYTHONPATH", installIn(t, "std_msgs/msg/_String.py", class("string data # as installed\n"), "std_msgs/msg/_Int8.py", class("int16 data # another version\n"),
+	t.Setenv("PYTHONPATH", installIn(t, "std_msgs/msg/_String.py", class("string data # as installed\n"), "std_msgs/msg/_Int8.py", class("int16 data # another version\n"), "std_msgs/msg/_UInt8.py", class("uint8 data\n"),
 		"std_msgs/msg/_Header.py", class("# a header\nuint32 seq\ntime stamp\nstring frame_id\n"), "my/msg/_T.py", class("int8 a\n"))+string(os.PathListSeparator)+"relative")
+	for d, want := range map[mismatch.Definition]bool{
+		{Type: "std_msgs/Int8", MD5Sum: "27ffa0c9c4b8fb8492252bcad9e5c57b", Text: "int8 data\n"}:             true,
+		{Type: "std_msgs/Int8", MD5Sum: "27ffa0c9c4b8fb8492252bcad9e5c57b", Text: "int8 data # commented\n"}: false,
+		{Type: "std_msgs/UInt8", MD5Sum: "7c8164229e7d2c17eb95e9231617fdee", Text: "uint8 data\n"}:           false,
+		{Type: "my/T", MD5Sum: "27ffa0c9c4b8fb8492252bcad9e5c57b", Text: "int8 data\n"}:                      false,
+	} {
+		if got := definitions.IsBare(d, definitions.Installed()); got != want {
+			t.Errorf("%+v: bare %v", d, got)
+		}
+	}
 	src := filepath.Join(installIn(t, "src/my/msg/Stamped.msg", "Header header # mine\n"), "src")
 	for _, test := range []struct{ place, typ, want string }{
 		{"noetic", "std_msgs/String", "string data # as installed\n"},

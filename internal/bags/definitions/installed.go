@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/ros/mismatch"
+	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -112,6 +113,17 @@ func textOfClass(class string) (text string, ok bool) {
 		return text, true
 	}
 	return "", false
+}
+
+// IsBare reports whether a definition is that of the table of noetic, which lacks comments, and not also one of here, which is
+// what is installed.
+func IsBare(d mismatch.Definition, here Set) bool {
+	text, _, ok := msgtypes.Definition(d.Type)
+	if !ok || text != d.Text {
+		return false
+	}
+	all, err := here.Find(d.Type)
+	return err != nil || !slices.Contains(all, d)
 }
 
 // asInstalled has the definitions of a set, with the texts that are installed where these have the same md5sums.

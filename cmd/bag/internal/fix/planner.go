@@ -56,6 +56,7 @@ func (i *Item) Rounded() uint64 {
 type Planner struct {
 	wanted definitions.Set
 	known  definitions.List // of what messages may be
+	here   definitions.Set  // what is installed
 	o      *migration.Options
 	items  map[mismatch.Definition]*Item
 	list   []*Item
@@ -66,8 +67,9 @@ type Planner struct {
 
 // NewPlanner returns a planner of what becomes of messages if wanted is wanted.
 func NewPlanner(wanted definitions.List, o *migration.Options) *Planner {
+	here := definitions.Installed()
 	return &Planner{
-		wanted: wanted, known: append(slices.Clone(wanted), definitions.Installed(), definitions.Noetic()), o: o,
+		wanted: wanted, known: append(slices.Clone(wanted), here, definitions.Noetic()), here: here, o: o,
 		items: make(map[mismatch.Definition]*Item), Misfit: func(error) {},
 	}
 }
@@ -133,17 +135,17 @@ func (p *Planner) decide(i *Item) {
 	switch {
 	case !i.Plan.SameBytes():
 		i.State = Converted
-	case i.From.MD5Sum == wanted.MD5Sum && i.Fault == "" && len(i.Plan.Changes) == 0 && keepsText(i.From.Text, wanted.Text):
+	case i.From.MD5Sum == wanted.MD5Sum && i.Fault == "" && len(i.Plan.Changes) == 0 && p.keepsText(i.From.Text, wanted):
 		i.State, i.To = AsWanted, i.From
 	default:
 		i.State = TextOnly
 	}
 }
 
-// keepsText reports whether a text is not worth to be replaced by one that means the same: it is the same, or has comments
-// that the other one lacks. Stock's rosbag check compares the texts with those that are installed, comments included.
-func keepsText(have, wanted string) bool {
-	return strings.TrimSpace(have) == strings.TrimSpace(wanted) || !strings.Contains(wanted, "#")
+// keepsText reports whether a text is not worth to be replaced by one that means the same: it is the same, or may have
+// comments that the other one lacks. Stock's rosbag check compares the texts with those that are installed, comments included.
+func (p *Planner) keepsText(have string, wanted mismatch.Definition) bool {
+	return strings.TrimSpace(have) == strings.TrimSpace(wanted.Text) || definitions.IsBare(wanted, p.here)
 }
 
 // Edit implements rosbag's way to change connections. Of those that Add was not called for, because no index knows of them,

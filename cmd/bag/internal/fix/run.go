@@ -35,7 +35,7 @@ var errNothingKnown = errors.New("no type of it is among the wanted definitions;
 
 // errNoneInstalled says it where no definitions were named.
 var errNoneInstalled = errors.New("no type of it is installed here: source the setup file of the workspace, or name the wanted definitions: " +
-	"--to /opt/ros/noetic/share or the src folder of a workspace, --to another recording, or --to noetic")
+	"--to /opt/ros/noetic/share or the src folder of a workspace, --to another recording, or --to noetic; for a type with another name there is --rename")
 
 // Run fixes a recording.
 func (r *Job) Run(j *job.Job) error {

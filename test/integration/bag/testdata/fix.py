@@ -3,7 +3,7 @@
 #   fix.py make BAG < ROWS      a bag with one message for each row: topic, type, definition, and Python that fills m
 #   fix.py classes DIR          Python packages for the .msg files of DIR/src, in DIR/python
 #   fix.py read BAG             the messages of a bag, by the classes of the packages
-#   fix.py bare BAG             a bag with a message of each standard type that is installed, with no comments in its definition
+#   fix.py bare BAG             a bag with a message of each standard type that is installed, with none of its comments
 #   fix.py check BAG            the types that stock's migration would do something to, each by itself
 #   fix.py listen TOPIC TYPE... the first message that a node receives on each topic
 import glob
@@ -85,6 +85,8 @@ def bare(path):
             lines = [line if re.match(r'string\s+\w+\s*=', line) else line.split('#')[0].rstrip() for line in cls._full_text.splitlines()]
             text = ''.join(line + '\n' for line in lines)
             assert '#' not in text, text
+            if n % 2:
+                text = '# a comment that is gone\n' + text
             buff = io.BytesIO()
             cls().serialize(buff)
             bag.write('/t%d' % n, (typ, buff.getvalue(), cls._md5sum, type('Bare', (cls,), {'_full_text': text})), genpy.Time(100, n), raw=True)
