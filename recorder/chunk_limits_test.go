@@ -43,22 +43,22 @@ func TestChunkSealedInTurns(t *testing.T) {
 		if n%3 == 0 {
 			compressor = nil
 		}
-		c.Builder.Reset(&records)
+		c.Builder().Reset(&records)
 		f := testlink.Frame(1, n, 50_000)
 		for i := range f[12:] {
 			f[12+i] = byte(i/100) + byte(n)
 		}
-		c.Builder.AppendRun(conn, rosbag.Time{Sec: n + 1}, f, 1)
+		c.Builder().AppendRun(conn, rosbag.Time{Sec: n + 1}, f, 1)
 		if err := c.Seal(compressor); err != nil {
 			t.Fatal(err)
 		}
 		if compressor != nil {
-			if packed != nil && &packed[0] != &c.Sealed.Record[0] {
+			if packed != nil && &packed[0] != &c.Sealed().Record[0] {
 				t.Errorf("chunk %d is compressed into new memory", n)
 			}
-			packed = c.Sealed.Record
+			packed = c.Sealed().Record
 		}
-		if err := out.WriteChunk(c.Sealed); err != nil {
+		if err := out.WriteChunk(c.Sealed()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -120,7 +120,7 @@ func (e *Encoder) Put(c *memory.Chunk) {
 		return
 	}
 	e.mu.Lock()
-	e.controller.queued += c.Counted
+	e.controller.queued += c.Counted()
 	e.mu.Unlock()
 	e.queue.Put(c)
 }
@@ -131,7 +131,7 @@ func (e *Encoder) Await(c *memory.Chunk) {
 	if e.queue != nil {
 		c.Await()
 	}
-	if c.Sealed == nil {
+	if c.Sealed() == nil {
 		_ = c.Seal(nil) // has no codec that could fail
 	}
 }
@@ -178,7 +178,7 @@ func (e *Encoder) compress(skip func() bool) {
 func (e *Encoder) nextCompression(c *memory.Chunk) rosbag.Compression {
 	e.mu.Lock()
 	l := &e.controller
-	l.queued -= c.Counted
+	l.queued -= c.Counted()
 	before := l.at
 	stepped := l.update(time.Now())
 	next, down := l.steps[l.at], l.at > before

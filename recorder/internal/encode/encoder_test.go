@@ -78,8 +78,8 @@ func TestQueuedBytes(t *testing.T) {
 	var all []*memory.Chunk
 	for range 5 {
 		c := pool.Get(1000, 1000)
-		c.Builder.Reset(nil)
-		c.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(1, 1, 8), 1)
+		c.Builder().Reset(nil)
+		c.Builder().AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(1, 1, 8), 1)
 		e.Put(c)
 		all = append(all, c)
 	}
@@ -116,12 +116,12 @@ func TestChunksThatAreNotCompressed(t *testing.T) {
 		e.Start(func() bool { return tc.skip })
 		for range 3 {
 			c := memory.New(memory.Options{Limit: -1}).Get(1000, 1000)
-			c.Builder.Reset(nil)
-			c.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(1, 1, 8), 1)
+			c.Builder().Reset(nil)
+			c.Builder().AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(1, 1, 8), 1)
 			e.Put(c)
 			e.Await(c)
-			if c.Sealed == nil || c.Sealed.Compression != rosbag.CompressionNone || len(c.Sealed.Counts) != 1 {
-				t.Errorf("%s: sealed as %+v", name, c.Sealed)
+			if c.Sealed() == nil || c.Sealed().Compression != rosbag.CompressionNone || len(c.Sealed().Counts) != 1 {
+				t.Errorf("%s: sealed as %+v", name, c.Sealed())
 			}
 		}
 		e.Close()

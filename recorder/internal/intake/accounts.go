@@ -26,7 +26,7 @@ func (d Accounts) Stats(now time.Time) control.Stats {
 	return control.Stats{
 		State: in.mode.State, Ending: in.mode.Over(),
 		Part: max(in.rotation.Part(), 0), FileBytes: in.rotation.Stored(),
-		Buffered: in.pool.Held - in.pool.Idle, BufferMost: in.pool.Limit,
+		Buffered: in.pool.Usage().Held - in.pool.Usage().Idle, BufferMost: in.pool.Limit(),
 		Snapshots: in.ring.Stats(now), Unread: in.accounts.Unread, Topics: in.accounts.Stats(now),
 	}
 }
@@ -99,7 +99,7 @@ func (d Accounts) Usage() Usage {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return Usage{
-		Usage: in.pool.Usage, Ring: in.ring.Held(),
+		Usage: in.pool.Usage(), Ring: in.ring.Held(),
 		Headers: in.accounts.Connections.Held, Connections: len(in.accounts.Connections.All),
 	}
 }

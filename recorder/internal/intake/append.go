@@ -99,8 +99,8 @@ func (in *Intake) sealOpen() {
 func (in *Intake) submit(c *memory.Chunk) {
 	in.pool.Count(c)
 	in.pool.Charge(c)
-	c.Part, c.Cost = in.rotation.Part(), rotation.ChunkCost(&c.Builder)
-	in.rotation.ChunkQueued(c.Cost, c.Builder.Start(), time.Now())
+	c.QueuedFor(in.rotation.Part(), rotation.ChunkCost(c.Builder()))
+	in.rotation.ChunkQueued(c.Cost(), c.Builder().Start(), time.Now())
 	in.cfg.Encoder.Put(c)
 	in.queue.Put(queue.Item{Chunk: c})
 }
@@ -123,7 +123,7 @@ func (in *Intake) waitForChunk(t *account.Topic) bool {
 		if !in.pool.LargeFirst() && in.openChunk() {
 			break
 		}
-		if !in.pool.Blocks {
+		if !in.pool.Blocks() {
 			return false
 		}
 		w = in.wait(t, w)
@@ -151,9 +151,9 @@ func (in *Intake) openChunk() bool {
 func (in *Intake) sealLimit() int {
 	left := in.rotation.Left()
 	if in.cfg.Encoder.Compresses() {
-		left = max(left, int64(in.pool.ChunkBytes)/8) // left is an estimate, which is not worth many small chunks
+		left = max(left, int64(in.pool.ChunkBytes())/8) // left is an estimate, which is not worth many small chunks
 	}
-	return int(max(min(int64(in.pool.ChunkBytes), left), 0))
+	return int(max(min(int64(in.pool.ChunkBytes()), left), 0))
 }
 
 // wait waits until there may be room for a link of t. w is the wait of the link so far; nil if it begins now. mu

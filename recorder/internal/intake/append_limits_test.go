@@ -33,8 +33,10 @@ func TestWhatARunTakes(t *testing.T) {
 			if inFile {
 				l.connection.NoteRecord(in.rotation.Part())
 			}
-			in.pool.Waiting, in.pool.Waiters = 1, 1 // of another topic, so that this one is not light
-			in.pool.Held = budget - memory.KeptChunks*chunkBytes - need + short
+			other := new(memory.Chunk) // of another topic, so that this one is not light
+			other.AddAlone(new(memory.Account), 1)
+			in.pool.Charge(other)
+			setHeld(in, budget-memory.KeptChunks*chunkBytes-need+short)
 			in.append(l.connection, smallRun(), 3, time.Now())
 			of := l.connection.Topic
 			if of.Messages != uint64(3*(1-short)) || of.Dropped[control.DropBufferFull] != uint64(3*short) {
@@ -52,12 +54,12 @@ func TestWhatARunCounts(t *testing.T) {
 	l := bareLink(in, 100)
 	in.append(l.connection, smallRun(), 3, time.Now())
 	of := l.connection.Topic
-	if of.Messages != 3 || of.Bytes != 3*96 || of.Memory.Waiting != 0 {
-		t.Errorf("%d messages of %d bytes, %d wait; want 3 of 288, and none", of.Messages, of.Bytes, of.Memory.Waiting)
+	if of.Messages != 3 || of.Bytes != 3*96 || of.Memory.Waiting() != 0 {
+		t.Errorf("%d messages of %d bytes, %d wait; want 3 of 288, and none", of.Messages, of.Bytes, of.Memory.Waiting())
 	}
 	in.sealOpen()
-	if of.Memory.Waiting != runBytes {
-		t.Errorf("%d bytes wait, want %d", of.Memory.Waiting, runBytes)
+	if of.Memory.Waiting() != runBytes {
+		t.Errorf("%d bytes wait, want %d", of.Memory.Waiting(), runBytes)
 	}
 }
 
@@ -99,7 +101,7 @@ func TestWhenAChunkIsSealed(t *testing.T) {
 	t.Parallel()
 	first := bareIntake(-1, 10_000)
 	first.append(bareLink(first, 100).connection, smallRun(), 3, time.Now())
-	size := first.filling.Open.Builder.Len()
+	size := first.filling.Open.Builder().Len()
 	for chunkBytes, open := range map[int]bool{size: true, size - 1: false} {
 		in := bareIntake(-1, chunkBytes)
 		in.append(bareLink(in, 100).connection, smallRun(), 3, time.Now())
@@ -147,11 +149,16 @@ func TestYoungBuffersAreReused(t *testing.T) {
 	t.Parallel()
 	in := queueing(memory.Options{Limit: 256 << 20, ChunkBytes: 768 << 10}, nil)
 	l := linkOf(t, in, testlink.Info("/t", "/p"))
+	var one int64
 	for n := range uint32(300) {
 		l.Frames(testlink.Frame(1, n, 100), 1, time.Now())
 		executeQueued(t, in)
-		if got := len(in.pool.Free); got != 1 {
-			t.Fatalf("%d free buffers after %d small chunks", got, n+1)
+		held := in.pool.Usage().Held
+		if n == 0 {
+			one = held
+		}
+		if held != one {
+			t.Fatalf("%d bytes after %d small chunks, %d after the first", held, n+1, one)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (d Files) UnclaimLatched(claimed int64) {
 }
 
 // ChunkBytes returns the size at which chunks are sealed.
-func (d Files) ChunkBytes() int { return d.in.pool.ChunkBytes }
+func (d Files) ChunkBytes() int { return d.in.pool.ChunkBytes() }
 
 // End ends the intake: the file has failed.
 func (d Files) End() {
@@ -53,13 +53,14 @@ func (d Files) CountDeleted(content map[string]account.Tally) {
 	d.in.accounts.Deleted(content)
 }
 
-// Written counts a chunk that takes the given number of bytes in the file of part.
-func (d Files) Written(c *memory.Chunk, bytes int64, part int) {
+// Written counts a chunk that is in the file of part: the number with which the file began, or the last one that it has taken
+// over.
+func (d Files) Written(c *memory.Chunk, part int) {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.accounts.Written(c.Sealed, part) // after a failover, part is not c.Part
-	in.rotation.Written(c.Part, c.Cost, bytes, in.cfg.Encoder.Compresses())
+	in.accounts.Written(c.Sealed(), part) // after a failover, part is not c.Part
+	in.rotation.Written(c.Part(), c.Cost(), int64(len(c.Sealed().Record)), in.cfg.Encoder.Compresses())
 }
 
 // Failover makes all messages from now on go into another file, which the sink has opened after a fault. It
@@ -128,14 +129,15 @@ func (d Files) OpenReport(topic string, typ OwnType) *rosbag.Connection {
 	return in.reported.Conn
 }
 
-// OwnWritten counts a message of the recorder's own that the sink has written to the present file, and
-// returns the part of that file.
-func (d Files) OwnWritten(c *rosbag.Connection, bytes int) (part int) {
+// OwnWritten counts a message of the recorder's own, with so many bytes of payload, that the sink has written as a chunk to
+// the file of part.
+func (d Files) OwnWritten(conn *rosbag.Connection, c *chunk.Sealed, bytes, part int) {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if of := in.accounts.Connections.Of(c); of != nil {
+	if of := in.accounts.Connections.Of(conn); of != nil {
 		in.countRecorded(of.Topic, 1, uint64(bytes))
 	}
-	return in.rotation.Part()
+	in.accounts.Written(c, part)
+	in.rotation.Written(in.rotation.Part(), 0, int64(len(c.Record)), in.cfg.Encoder.Compresses())
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
-	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -151,13 +150,14 @@ func TestChunksBeforeTheEndOfAFile(t *testing.T) {
 // TestWrittenChunkCountsInItsFile as what it takes there, and not as on its way any more.
 func TestWrittenChunkCountsInItsFile(t *testing.T) {
 	t.Parallel()
-	for part, want := range map[int][2]int64{3: {100 + 70, 500 - 200}, 2: {100, 500}} {
+	for part, want := range map[int][2]int64{3: {100 + 1000, 500 - 200}, 2: {100, 500}} {
 		in := bareIntake(-1, 100)
-		in.rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
+		in.rotation = rotationAt(rotation.Options{MaxBytes: 10_000}, 3, 100)
 		in.rotation.ChunkQueued(500, rosbag.Time{}, time.Time{})
-		c := &memory.Chunk{Part: part, Cost: 200, Sealed: new(chunk.Sealed)}
-		in.Files().Written(c, 70, part)
-		if got := [2]int64{in.rotation.Stored(), 1000 - in.rotation.Stored() - in.rotation.Left()}; got != want {
+		c := sealedChunk(t, in, 1000, 1000)
+		c.QueuedFor(part, 200)
+		in.Files().Written(c, part)
+		if got := [2]int64{in.rotation.Stored(), 10_000 - in.rotation.Stored() - in.rotation.Left()}; got != want {
 			t.Errorf("a chunk of file %d: %v bytes are stored and on their way in file 3, want %v", part, got, want)
 		}
 	}

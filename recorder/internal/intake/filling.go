@@ -29,7 +29,7 @@ func newFilling() Filling { return Filling{Records: new(chunk.Records)} }
 
 // Begin makes c the open chunk, which is to be sealed once it holds more than sealAt bytes.
 func (f *Filling) Begin(c *memory.Chunk, sealAt int) {
-	c.Builder.Reset(f.Records)
+	c.Builder().Reset(f.Records)
 	f.Open, f.sealAt = c, sealAt
 }
 
@@ -43,7 +43,7 @@ func (f *Filling) BeginFile(sealAt int) {
 
 // Precedes reports whether the open chunk has an earlier message than a chunk whose earliest message has the time start.
 func (f *Filling) Precedes(start rosbag.Time) bool {
-	return f.Open != nil && !f.Empty() && !start.Before(f.Open.Builder.Start())
+	return f.Open != nil && !f.Empty() && !start.Before(f.Open.Builder().Start())
 }
 
 // Saw notes that a message came.
@@ -62,7 +62,7 @@ func (f *Filling) Later(at time.Time) time.Time {
 // in stock, a chunk ends with the message that makes it longer than its size. all says that the run has no more than
 // count frames.
 func (f *Filling) Fit(run []byte, count int, all bool) (n, size int) {
-	free := f.sealAt - f.Open.Builder.Len()
+	free := f.sealAt - f.Open.Builder().Len()
 	if all && len(run)+count*RecordOverhead <= free {
 		return count, len(run)
 	}
@@ -81,11 +81,11 @@ func (f *Filling) Append(c *rosbag.Connection, first rosbag.Time, frames []byte,
 	if f.Empty() {
 		f.begun = received
 	}
-	f.Open.Builder.AppendRun(c, first, frames, n)
+	f.Open.Builder().AppendRun(c, first, frames, n)
 }
 
 // Full reports whether the open chunk is to be sealed because of its size.
-func (f *Filling) Full() bool { return f.Open.Builder.Len() > f.sealAt }
+func (f *Filling) Full() bool { return f.Open.Builder().Len() > f.sealAt }
 
 // Old reports whether the open chunk is to be sealed because of its age.
 func (f *Filling) Old(now time.Time, age time.Duration) bool {
@@ -93,10 +93,10 @@ func (f *Filling) Old(now time.Time, age time.Duration) bool {
 }
 
 // Empty reports whether the open chunk has no message; it may have connection records.
-func (f *Filling) Empty() bool { return f.Open.Builder.Messages() == 0 }
+func (f *Filling) Empty() bool { return f.Open.Builder().Messages() == 0 }
 
 // Has reports whether the open chunk has messages or the record of a connection.
-func (f *Filling) Has(c rosbag.ConnID) bool { return f.Open != nil && f.Open.Builder.HasConn(c) }
+func (f *Filling) Has(c rosbag.ConnID) bool { return f.Open != nil && f.Open.Builder().HasConn(c) }
 
 // Take ends the open chunk and returns it; nil if there is none or it has no message.
 func (f *Filling) Take() *memory.Chunk {
@@ -104,7 +104,7 @@ func (f *Filling) Take() *memory.Chunk {
 	if c == nil || f.Empty() {
 		return nil
 	}
-	c.FirstAt, c.LastAt = f.begun, f.latest
+	c.Came(f.begun, f.latest)
 	f.Open = nil
 	return c
 }

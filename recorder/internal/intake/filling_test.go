@@ -23,7 +23,7 @@ func TestHowManyMessagesFitTheRest(t *testing.T) {
 	f.Begin(new(memory.Chunk), 10_000)
 	f.Append(testlink.Connection(), rosbag.Time{}, fillingRun(), 3, time.Now())
 	for room, want := range map[int]int{-1: 1, 0: 1, 100: 1, 100 + RecordOverhead: 2, fillingRunBytes - 1: 3, fillingRunBytes: 3} {
-		f.sealAt = f.Open.Builder.Len() + room
+		f.sealAt = f.Open.Builder().Len() + room
 		if n, size := f.Fit(fillingRun(), 3, true); n != want || size != 100*want {
 			t.Errorf("with room for %d bytes: %d messages of %d bytes, want %d", room, n, size, want)
 		}
@@ -54,7 +54,7 @@ func TestTimesOfAChunk(t *testing.T) {
 		t.Error("a chunk with messages is taken for empty")
 	}
 	c := f.Take()
-	if c == nil || !c.FirstAt.Equal(at) || !c.LastAt.Equal(at.Add(time.Hour)) || f.Open != nil {
+	if c == nil || !c.FirstAt().Equal(at) || !c.LastAt().Equal(at.Add(time.Hour)) || f.Open != nil {
 		t.Errorf("%+v, open %v", c, f.Open)
 	}
 	records := f.Records

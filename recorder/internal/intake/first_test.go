@@ -20,8 +20,8 @@ func TestMessageThatWaitedForRoom(t *testing.T) {
 		start := time.Now()
 		later := start.Add(time.Second)
 		in.mu.Lock()
-		held := in.pool.Held
-		in.pool.Held = in.pool.Budget
+		held := in.pool.Usage().Held
+		setHeld(in, in.pool.Budget())
 		in.mu.Unlock()
 		done := make(chan struct{})
 		go func() {
@@ -34,11 +34,11 @@ func TestMessageThatWaitedForRoom(t *testing.T) {
 			t.Error("the message does not wait")
 		}
 		in.rotation.LatchedQueued(rosbag.TimeOf(later), later)
-		in.pool.Held = held
+		setHeld(in, held)
 		in.room.Broadcast()
 		in.mu.Unlock()
 		<-done
-		if got := in.filling.Open.Builder.Start(); got != rosbag.TimeOf(later) {
+		if got := in.filling.Open.Builder().Start(); got != rosbag.TimeOf(later) {
 			t.Errorf("the message has the time %v, %v before the bag begins", got, rosbag.TimeOf(later).Sub(got))
 		}
 	})

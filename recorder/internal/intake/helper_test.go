@@ -17,26 +17,30 @@ import (
 
 // queuedTurns returns how many large messages wait for a lease. The caller has the lock.
 func queuedTurns(in *Intake) int {
-	n, _ := in.pool.Turns.Waits()
+	n, _ := in.pool.Turns().Waits()
 	return n
 }
 
 // grantTo gives a message a lease at once.
 func grantTo(t testing.TB, in *Intake, f *memory.Turn) {
 	t.Helper()
-	in.pool.Turns.Enqueue(f)
-	if !in.pool.Turns.Grant(f, time.Now()) {
+	in.pool.Turns().Enqueue(f)
+	if !in.pool.Turns().Grant(f, time.Now()) {
 		t.Fatal("no lease")
 	}
-	in.pool.Turns.Dequeue(f)
+	in.pool.Turns().Dequeue(f)
 }
 
 // holding is a large message that needs and holds so many bytes.
 func holding(in *Intake, need, holds int64) *memory.Turn {
-	f := &memory.Turn{Need: need, Chunk: new(memory.Chunk)}
-	in.pool.Grow(f.Chunk, holds)
-	return f
+	f, c := memory.NewTurn(need), new(memory.Chunk)
+	f.Begin(c)
+	in.pool.Grow(c, holds)
+	return &f
 }
+
+// setHeld makes the memory hold so many bytes.
+func setHeld(in *Intake, bytes int64) { in.pool.Use(bytes - in.pool.Usage().Held) }
 
 // rotationAt is a rotation in the given part, of which so many bytes are stored.
 func rotationAt(o rotation.Options, part int, stored int64) rotation.Rotation {
@@ -55,8 +59,8 @@ func usedChunk(t testing.TB, p *memory.Memory, n int) *memory.Chunk {
 	if c == nil {
 		t.Fatalf("no buffer of %d bytes", n)
 	}
-	c.Builder.Reset(nil)
-	c.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(0, 0, n), 1)
+	c.Builder().Reset(nil)
+	c.Builder().AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(0, 0, n), 1)
 	p.Count(c)
 	return c
 }
@@ -64,8 +68,13 @@ func usedChunk(t testing.TB, p *memory.Memory, n int) *memory.Chunk {
 // bareIntake is an intake without a file and without goroutines, for tests that look at
 // what it decides.
 func bareIntake(budget int64, chunkBytes int) *Intake {
+	return bareIntakeWith(memory.Options{Limit: budget, ChunkBytes: chunkBytes})
+}
+
+// bareIntakeWith is a bareIntake with other options of its memory.
+func bareIntakeWith(o memory.Options) *Intake {
 	return New(Config{
-		Log: zap.NewNop(), Memory: memory.Options{Limit: budget, ChunkBytes: chunkBytes},
+		Log: zap.NewNop(), Memory: o,
 		Encoder: encode.New(encode.Options{}), OnChange: func() {},
 	})
 }

@@ -97,7 +97,8 @@ func New(o Config) *Intake {
 // keepRing makes the intake keep chunks for snapshots.
 func (in *Intake) keepRing(o ring.Options) {
 	in.ring = ring.New(o, in.pool, &in.latched)
-	in.pool.Reserve, in.latched.Free = in.ring, in.ring.Free
+	in.pool.KeepReserve(in.ring)
+	in.latched.Free = in.ring.Free
 	in.accounts.OnlySnapshots = o.Only
 }
 

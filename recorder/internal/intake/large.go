@@ -16,11 +16,11 @@ func (f *LargeFrame) awaitChunk(size, first int) *memory.Chunk {
 		return nil
 	}
 	c := f.link.connection
-	if free := in.pool.Turns.Buffer(c.Proven, size); free != nil {
+	if free := in.pool.Turns().Buffer(c.Proven, size); free != nil {
 		return free
 	}
 	if !f.awaitMemory(in.pool.Weight(first)) {
-		in.pool.Turns.End(&f.turn)
+		in.pool.Turns().End(&f.turn)
 		return nil
 	}
 	return in.pool.Get(first, first)
@@ -31,7 +31,7 @@ func (f *LargeFrame) awaitChunk(size, first int) *memory.Chunk {
 func (f *LargeFrame) awaitGrowth(more int64) bool {
 	defer f.endWait()
 	f.startWait()
-	if !f.turn.Granted && !f.awaitLease() {
+	if !f.turn.HasLease() && !f.awaitLease() {
 		return false
 	}
 	return f.awaitMemory(more)
@@ -39,12 +39,12 @@ func (f *LargeFrame) awaitGrowth(more int64) bool {
 
 // startWait notes that f may have to wait. mu is held.
 func (f *LargeFrame) startWait() {
-	f.turn.Waiting, f.turn.Proven = true, f.link.connection.Proven
+	f.turn.WaitBegan(f.link.connection.Proven)
 }
 
 // endWait notes that f waits no longer. mu is held.
 func (f *LargeFrame) endWait() {
-	f.turn.Waiting = false
+	f.turn.WaitEnded()
 	if f.wait != nil {
 		f.link.connection.Topic.EndWait(f.wait, time.Now())
 		f.wait = nil
@@ -54,10 +54,10 @@ func (f *LargeFrame) endWait() {
 // awaitLease waits until a message has a lease. It returns false if the topic is no longer recorded. mu is held.
 func (f *LargeFrame) awaitLease() bool {
 	in, t := f.link.in, f.link.connection.Topic
-	in.pool.Turns.Enqueue(&f.turn)
-	defer in.pool.Turns.Dequeue(&f.turn)
+	in.pool.Turns().Enqueue(&f.turn)
+	defer in.pool.Turns().Dequeue(&f.turn)
 	for in.accepts(t) {
-		if in.pool.Turns.Grant(&f.turn, time.Now()) {
+		if in.pool.Turns().Grant(&f.turn, time.Now()) {
 			return true
 		}
 		f.wait = in.wait(t, f.wait)
@@ -70,7 +70,7 @@ func (f *LargeFrame) awaitLease() bool {
 func (f *LargeFrame) awaitMemory(more int64) bool {
 	in, t := f.link.in, f.link.connection.Topic
 	for {
-		free := in.pool.Turns.Beside(&f.turn, more)
+		free := in.pool.Turns().Beside(&f.turn, more)
 		if in.pool.MakeRoom(free, memory.ForLarge) {
 			return true
 		}
@@ -82,19 +82,19 @@ func (f *LargeFrame) awaitMemory(more int64) bool {
 			in.pool.Put(c)
 			continue
 		}
-		in.pool.Turns.SetShort(true)
+		in.pool.Turns().SetShort(true)
 		f.wait = in.wait(t, f.wait)
-		in.pool.Turns.SetShort(false)
+		in.pool.Turns().SetShort(false)
 	}
 }
 
 // hasLease reports whether a message has a lease, or gets one without a wait. mu is held.
 func (f *LargeFrame) hasLease() bool {
 	in := f.link.in
-	if f.turn.Granted {
+	if f.turn.HasLease() {
 		return true
 	}
-	in.pool.Turns.Enqueue(&f.turn)
-	defer in.pool.Turns.Dequeue(&f.turn)
-	return in.pool.Turns.Grant(&f.turn, time.Now())
+	in.pool.Turns().Enqueue(&f.turn)
+	defer in.pool.Turns().Dequeue(&f.turn)
+	return in.pool.Turns().Grant(&f.turn, time.Now())
 }

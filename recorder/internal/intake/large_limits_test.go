@@ -15,7 +15,7 @@ import (
 // largeOf is a large message of a link of its own, which needs so many bytes.
 func largeOf(in *Intake, need int64) *LargeFrame {
 	l := &Link{in: in, connection: &account.Connection{Topic: new(account.Topic)}}
-	l.frame = LargeFrame{link: l, blocks: true, turn: memory.Turn{Need: need}}
+	l.frame = LargeFrame{link: l, blocks: true, turn: memory.NewTurn(need)}
 	return &l.frame
 }
 
@@ -27,8 +27,7 @@ func waits(t *account.Topic) bool { return t.HeldUp(time.Now().Add(time.Hour)) >
 func TestLatchedMessagesBesideLargeOnes(t *testing.T) {
 	t.Parallel()
 	for _, large := range []bool{false, true} {
-		in := bareIntake(10_000, 100)
-		in.pool.Blocks = true
+		in := bareIntakeWith(memory.Options{Limit: 10_000, ChunkBytes: 100, Blocks: true})
 		if large {
 			grantTo(t, in, holding(in, 5000, 100))
 		}
@@ -46,19 +45,19 @@ func TestLatchedMessagesBesideLargeOnes(t *testing.T) {
 // that the one before has left.
 func TestBufferOfTheMessageBefore(t *testing.T) {
 	t.Parallel()
-	in := bareIntake(10_000_000, 100)
-	in.pool.Blocks, in.mode.State = true, control.StateRecording
+	in := bareIntakeWith(memory.Options{Limit: 10_000_000, ChunkBytes: 100, Blocks: true})
+	in.mode.State = control.StateRecording
 	free := usedChunk(t, in.pool, 50_000)
 	in.pool.Put(free)
-	f := largeOf(in, free.Counted)
+	f := largeOf(in, free.Counted())
 	f.link.connection.Proven = true
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if got := f.awaitChunk(50_000, 1000); got != free {
 		t.Error("it has another buffer")
 	}
-	if f.turn.Waiting || !f.turn.Granted || queuedTurns(in) != 0 {
-		t.Errorf("afterwards it waits: %v, has a lease: %v, and %d are in the queue", f.turn.Waiting, f.turn.Granted, queuedTurns(in))
+	if f.turn.Waits() || !f.turn.HasLease() || queuedTurns(in) != 0 {
+		t.Errorf("afterwards it waits: %v, has a lease: %v, and %d are in the queue", f.turn.Waits(), f.turn.HasLease(), queuedTurns(in))
 	}
 }
 
@@ -71,11 +70,14 @@ func TestMemoryBesideSharedChunks(t *testing.T) {
 		most   int64
 	}{{0, 800}, {1, 900}, {2, 1000}, {3, 1000}} {
 		for more, want := range map[int64]bool{c.most: true, c.most + 1: false} {
-			in := bareIntake(10_000, 100)
+			in := bareIntakeWith(memory.Options{Limit: 10_000, ChunkBytes: 100, Blocks: true})
 			in.mode.Ended = true // so that nobody waits
-			in.pool.Held, in.pool.Shared = 9000, c.shared
 			f := largeOf(in, 5000)
-			f.turn.Shared = 100
+			grantTo(t, in, &f.turn)
+			for range c.shared {
+				in.pool.Open()
+			}
+			setHeld(in, 9000)
 			in.mu.Lock()
 			if got := f.awaitMemory(more); got != want {
 				t.Errorf("with %d shared chunks there is room for %d bytes of 1000: %v, want %v", c.shared, more, got, want)
@@ -88,10 +90,11 @@ func TestMemoryBesideSharedChunks(t *testing.T) {
 // TestWhoWaitsForMemoryIsCounted as long as it waits.
 func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 	t.Parallel()
-	in := bareIntake(10_000, 100)
-	in.mode.State, in.pool.Blocks, in.pool.Held = control.StateRecording, true, 10_000
+	in := bareIntakeWith(memory.Options{Limit: 10_000, ChunkBytes: 100, Blocks: true})
+	in.mode.State = control.StateRecording
 	f := largeOf(in, 5000)
-	f.turn.Shared = 100
+	grantTo(t, in, &f.turn)
+	setHeld(in, 10_000)
 	took := make(chan bool, 1)
 	go func() {
 		in.mu.Lock()
@@ -101,7 +104,7 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 	counts := func() (waiting bool, short int) {
 		in.mu.Lock()
 		defer in.mu.Unlock()
-		_, short = in.pool.Turns.Waits()
+		_, short = in.pool.Turns().Waits()
 		return waits(f.link.connection.Topic), short
 	}
 	testlink.WaitFor(t, func() bool { waiting, _ := counts(); return waiting })
@@ -109,7 +112,7 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 		t.Errorf("%d wait for memory, want 1", n)
 	}
 	in.mu.Lock()
-	in.pool.Held = 0
+	setHeld(in, 0)
 	in.room.Broadcast()
 	in.mu.Unlock()
 	if !<-took {
@@ -124,15 +127,14 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 // message its place in the next file.
 func TestLatchedMessagesStay(t *testing.T) {
 	t.Parallel()
-	in := bareIntake(10_000, 100)
-	in.pool.Blocks = true
+	in := bareIntakeWith(memory.Options{Limit: 10_000, ChunkBytes: 100, Blocks: true})
 	c := latchingConnection(in, "/a")
 	in.latched.Remember(&c.Source, make([]byte, 2400)) // 4800 with its copy
 	f := largeOf(in, 5000)
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if !f.awaitLease() || !f.awaitMemory(5000) || c.Last == nil {
-		t.Errorf("no memory, or the latched message is forgotten: %d of %d bytes are held", in.pool.Held, in.pool.Budget)
+		t.Errorf("no memory, or the latched message is forgotten: %d of %d bytes are held", in.pool.Usage().Held, in.pool.Budget())
 	}
 }
 
@@ -141,20 +143,20 @@ func TestLatchedMessagesStay(t *testing.T) {
 func TestChunkWithoutMessagesMakesRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // a message that waits forever ends the test
-		in := bareIntake(100_000, 40_000)
-		in.pool.Blocks, in.mode.State = true, control.StateRecording
+		in := bareIntakeWith(memory.Options{Limit: 100_000, ChunkBytes: 40_000, Blocks: true})
+		in.mode.State = control.StateRecording
 		f := largeOf(in, 50_000)
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		if !in.openChunk() || !f.awaitLease() {
 			t.Fatal("no chunk, or no lease")
 		}
-		in.filling.Open.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, nil, 0)
-		if in.pool.Fits(in.pool.Turns.Beside(&f.turn, 50_000)) {
+		in.filling.Open.Builder().AppendRun(testlink.Connection(), rosbag.Time{}, nil, 0)
+		if in.pool.Fits(in.pool.Turns().Beside(&f.turn, 50_000)) {
 			t.Fatal("there is room beside the chunk")
 		}
 		if !f.awaitMemory(50_000) || in.filling.Open != nil {
-			t.Errorf("the chunk keeps its memory: %+v", in.pool.Usage)
+			t.Errorf("the chunk keeps its memory: %+v", in.pool.Usage())
 		}
 	})
 }
@@ -171,7 +173,7 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 		leases := make(chan bool, 2)
 		for _, need := range needs {
 			f := largeOf(in, need)
-			f.turn.Proven = need == 6000 // that is the first in the queue
+			f.turn.WaitBegan(need == 6000) // that is the first in the queue
 			go func() {
 				in.mu.Lock()
 				defer in.mu.Unlock()
@@ -180,7 +182,7 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 			testlink.WaitFor(t, func() bool { in.mu.Lock(); defer in.mu.Unlock(); return waits(f.link.connection.Topic) })
 		}
 		in.mu.Lock()
-		in.pool.Turns.End(&taken.turn)
+		in.pool.Turns().End(&taken.turn)
 		in.mu.Unlock()
 		for range needs {
 			if !<-leases {

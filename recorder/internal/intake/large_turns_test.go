@@ -10,8 +10,17 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
-// loseLease takes the lease from the large message of a link, as when others wait.
-func loseLease(l *Link) { locked(l.in, func() { l.frame.turn.Granted = false }) }
+// loseLease takes the lease from the large messages that are received: another one waits, and nothing more of them arrives.
+func loseLease(l *Link) {
+	locked(l.in, func() {
+		other, turns := memory.NewTurn(1), l.in.pool.Turns()
+		turns.Enqueue(&other)
+		now := time.Now()
+		turns.Expire(now) // notes what has arrived
+		turns.Expire(now.Add(memory.LeaseTime))
+		turns.Dequeue(&other)
+	})
+}
 
 // TestHalfReceivedMessages: messages that are half received and have lost their leases are completed
 // one after the other.
@@ -80,12 +89,12 @@ func TestWaitingIsNotBeingStuck(t *testing.T) {
 		var links [3]*Link
 		for i := range links {
 			links[i] = linkOf(t, in, testlink.Info(fmt.Sprintf("/l%d", i), "/p"))
-			testlink.BeginLarge(t, links[i], 10<<20, 2<<20)
 		}
 		for _, l := range links[1:] {
+			testlink.BeginLarge(t, l, 10<<20, 2<<20)
 			loseLease(l)
 		}
-		locked(in, func() { links[0].frame.turn.Need = 29 << 20 }) // so that the others wait for it
+		testlink.BeginLarge(t, links[0], 22<<20, 2<<20) // the others wait for it
 		var waiting sync.WaitGroup
 		for i, l := range links[1:] {
 			waiting.Go(func() {
@@ -189,10 +198,10 @@ func TestHalfTheBufferBesideLatched(t *testing.T) {
 		}
 		open := int64(0) // a chunk without messages is not sealed
 		if c := in.filling.Open; c != nil {
-			open = c.Counted
+			open = c.Counted()
 		}
-		if p := in.pool; p.Latched == 0 || p.Held != p.Idle+p.Latched+open {
-			t.Errorf("%d bytes for latched messages; %+v", p.Latched, p.Usage)
+		if p := in.pool; p.Usage().Latched == 0 || p.Usage().Held != p.Usage().Idle+p.Usage().Latched+open {
+			t.Errorf("%d bytes for latched messages; %+v", p.Usage().Latched, p.Usage())
 		}
 	})
 }

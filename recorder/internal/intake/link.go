@@ -80,30 +80,30 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 		in.countUnwanted(c)
 		return nil
 	}
-	f := &l.frame
-	*f = LargeFrame{link: l, size: frameBytes, blocks: in.pool.Blocks && !idle}
-	size := frameBytes + largeOverhead + c.Bytes
-	f.turn.Need = in.pool.Weight(size)
-	if most := in.pool.MostLarge(); most >= 0 && f.turn.Need > most {
+	f, size := &l.frame, frameBytes+largeOverhead+c.Bytes
+	need := in.pool.Weight(size)
+	*f = LargeFrame{link: l, size: frameBytes, blocks: in.pool.Blocks() && !idle, turn: memory.NewTurn(need)}
+	if most := in.pool.MostLarge(); most >= 0 && need > most {
 		if idle {
 			in.countUnwanted(c)
 		} else {
-			c.Topic.DropOversize(in.pool.LimitFor(f.turn.Need))
+			c.Topic.DropOversize(in.pool.LimitFor(need))
 		}
 		return nil
 	}
 	first := min(size, trusted+c.Bytes)
+	var chunk *memory.Chunk
 	switch {
 	case f.blocks:
-		f.turn.Chunk = f.awaitChunk(size, first)
-	case in.pool.Admits(&c.Topic.Memory, f.turn.Need, false):
-		if f.turn.Chunk = in.pool.Turns.Buffer(c.Proven, size); f.turn.Chunk == nil {
-			f.turn.Chunk = in.pool.Get(first, first)
+		chunk = f.awaitChunk(size, first)
+	case in.pool.Admits(&c.Topic.Memory, need, false):
+		if chunk = in.pool.Turns().Buffer(c.Proven, size); chunk == nil {
+			chunk = in.pool.Get(first, first)
 		}
 	}
 	switch {
-	case f.turn.Chunk != nil:
-		f.begin()
+	case chunk != nil:
+		f.begin(chunk)
 		return f
 	case f.blocks || idle:
 		in.countUnwanted(c)
@@ -113,9 +113,10 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	return nil
 }
 
-// begin starts the message in its chunk. mu is held.
-func (f *LargeFrame) begin() {
+// begin starts the message in a chunk. mu is held.
+func (f *LargeFrame) begin(into *memory.Chunk) {
 	in, c := f.link.in, f.link.connection
+	f.turn.Begin(into)
 	// With nil records, the chunk gets the connection record. The message may be given up, so each chunk gets the
 	// record until an earlier chunk of the file certainly has it. If the record is less than a percent of the
 	// message, each chunk gets it, and can be written to any file that is open when the message is complete.
@@ -123,9 +124,9 @@ func (f *LargeFrame) begin() {
 	if c.HasRecord(in.rotation.Part()) && c.Bytes*recordShare > f.size {
 		records, f.relies = in.filling.Records, true
 	}
-	f.turn.Chunk.Builder.Reset(records)
-	f.turn.Chunk.Builder.BeginMessage(c.Conn, f.size)
-	in.pool.Count(f.turn.Chunk)
+	into.Builder().Reset(records)
+	into.Builder().BeginMessage(c.Conn, f.size)
+	in.pool.Count(into)
 }
 
 // Closed implements tcpros.LinkSink. The node has logged why.
@@ -163,16 +164,16 @@ type LargeFrame struct {
 // Room implements tcpros.LargeFrame. The message is given up if there is no memory for the next bytes.
 func (f *LargeFrame) Room(n int) []byte {
 	if f.blocks {
-		f.turn.Arrived.Store(int64(f.turn.Chunk.Builder.Len()))
+		f.turn.NoteArrived()
 		n = min(n, memory.LeasePiece)
 	}
-	if next := f.link.in.pool.Weight(f.turn.Chunk.Builder.NextCap()); next > f.turn.Chunk.Counted && !f.grow(next) {
+	if next := f.link.in.pool.Weight(f.turn.Chunk().Builder().NextCap()); next > f.turn.Chunk().Counted() && !f.grow(next) {
 		if f.link.seq != nil {
 			f.link.seq.Unseen() // the message was counted as dropped, so it is not missed
 		}
 		return nil
 	}
-	return f.turn.Chunk.Builder.Room(n)
+	return f.turn.Chunk().Builder().Room(n)
 }
 
 // grow reserves memory, count bytes in all, for the message. It returns false if there is none, and gives the
@@ -181,8 +182,8 @@ func (f *LargeFrame) grow(count int64) bool {
 	in, t := f.link.in, f.link.connection.Topic
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	grown := f.blocks && in.accepts(t) && f.awaitGrowth(count-f.turn.Chunk.Counted)
-	in.pool.Grow(f.turn.Chunk, count)
+	grown := f.blocks && in.accepts(t) && f.awaitGrowth(count-f.turn.Chunk().Counted())
+	in.pool.Grow(f.turn.Chunk(), count)
 	if !grown && (!f.blocks || !in.accepts(t) && f.hasLease()) { // a latched message that is not recorded is remembered
 		grown = in.pool.MakeRoom(0, memory.ForMessages) && in.pool.FitsBeside(count, 0)
 	}
@@ -201,7 +202,7 @@ func (f *LargeFrame) grow(count int64) bool {
 // giveUp takes the message out of its chunk and gives the chunk back. mu is held.
 func (f *LargeFrame) giveUp() {
 	in := f.link.in
-	f.turn.Chunk.Builder.AbortMessage()
+	f.turn.Chunk().Builder().AbortMessage()
 	in.pool.Put(f.detachChunk())
 }
 
@@ -209,14 +210,14 @@ func (f *LargeFrame) giveUp() {
 func (f *LargeFrame) Commit(received time.Time) {
 	in, c := f.link.in, f.link.connection
 	f.readNumber()
-	frame := f.turn.Chunk.Builder.Frame()
+	frame := f.turn.Chunk().Builder().Frame()
 	latched := f.latchedCopy()
 	in.mu.Lock() // also guards in.filling.Records, which the builder shares
 	defer in.mu.Unlock()
 	c.Topic.Last, c.Latest, c.Proven = received, received, true
 	c.NoteCame(0, 0, frame)
 	in.rotateIfDue(received)
-	f.turn.Chunk.Builder.FinishMessage(in.rotation.Stamp(rosbag.TimeOf(in.cfg.Sim.At(received)), received, in.cfg.Sim != nil))
+	f.turn.Chunk().Builder().FinishMessage(in.rotation.Stamp(rosbag.TimeOf(in.cfg.Sim.At(received)), received, in.cfg.Sim != nil))
 	if latched != nil {
 		in.latched.Keep(&c.Source, latched)
 	}
@@ -224,7 +225,7 @@ func (f *LargeFrame) Commit(received time.Time) {
 	if !stored && in.accepts(c.Topic) && in.openChunk() {
 		// The record that the chunk relies on is in an earlier file, so the open chunk gets it. An open
 		// chunk without messages may never be written: then the next large message has the record, too.
-		in.filling.Open.Builder.AppendRun(c.Conn, rosbag.Time{}, nil, 0)
+		in.filling.Open.Builder().AppendRun(c.Conn, rosbag.Time{}, nil, 0)
 		stored = !in.filling.Empty()
 	}
 	in.commit(f.detachChunk(), c, f.size-4, received, stored)
@@ -232,7 +233,7 @@ func (f *LargeFrame) Commit(received time.Time) {
 
 // readNumber reads the sequence number of the message.
 func (f *LargeFrame) readNumber() {
-	l, frame := f.link, f.turn.Chunk.Builder.Frame()
+	l, frame := f.link, f.turn.Chunk().Builder().Frame()
 	switch {
 	case l.seq == nil:
 	case len(frame) < 8:
@@ -254,15 +255,14 @@ func (f *LargeFrame) latchedCopy() []byte {
 	if !reserved {
 		return nil
 	}
-	return bytes.Clone(f.turn.Chunk.Builder.Frame())
+	return bytes.Clone(f.turn.Chunk().Builder().Frame())
 }
 
 // detachChunk takes the chunk from the message. mu is held.
 func (f *LargeFrame) detachChunk() *memory.Chunk {
-	c := f.turn.Chunk
-	f.turn.Chunk = nil // the link, which lives on, must not keep a freed buffer alive
+	c := f.turn.Detach()
 	if f.blocks {
-		f.link.in.pool.Turns.End(&f.turn)
+		f.link.in.pool.Turns().End(&f.turn)
 	}
 	return c
 }
@@ -275,15 +275,15 @@ func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int
 		in.pool.Put(chunk)
 		return
 	}
-	if in.filling.Has(c.Conn.ID) || in.rotation.BeginsBag() && in.filling.Precedes(chunk.Builder.Start()) {
+	if in.filling.Has(c.Conn.ID) || in.rotation.BeginsBag() && in.filling.Precedes(chunk.Builder().Start()) {
 		in.sealOpen() // the earlier messages of this publisher, and those that the bag begins with, come first in the file
 	}
 	if stored {
 		c.NoteRecord(in.rotation.Part())
 	}
 	in.filling.Saw(received)
-	chunk.FirstAt, chunk.LastAt = received, received
-	chunk.AddAlone(&c.Topic.Memory, in.pool.Weight(chunk.Builder.Cap()))
+	chunk.Came(received, received)
+	chunk.AddAlone(&c.Topic.Memory, in.pool.Weight(chunk.Builder().Cap()))
 	in.submit(chunk)
 	in.countRecorded(c.Topic, 1, uint64(payload))
 	in.checkSize(received)

@@ -29,8 +29,7 @@ func TestLargestMessage(t *testing.T) {
 			most = budget / 2
 		}
 		for size, want := range map[int]bool{most - largeOverhead - record: true, most - largeOverhead - record + 1: false} {
-			in := bareIntake(budget, 100)
-			in.pool.Blocks = blocks
+			in := bareIntakeWith(memory.Options{Limit: budget, ChunkBytes: 100, Blocks: blocks})
 			l := bareLink(in, record)
 			in.accounts.Topics = append(in.accounts.Topics, l.connection.Topic)
 			f := l.Large(size)
@@ -60,7 +59,7 @@ func TestAnnouncedBytesCountLittle(t *testing.T) {
 	if f := bareLink(in, record).Large(20 << 20); f == nil {
 		t.Fatal("refused")
 	}
-	if got, want := in.pool.Held, int64(1<<20+record); got != want {
+	if got, want := in.pool.Usage().Held, int64(1<<20+record); got != want {
 		t.Errorf("20 MiB that were announced count %d bytes, want %d", got, want)
 	}
 }
@@ -73,7 +72,7 @@ func TestLargeMessageTakesAFreeBuffer(t *testing.T) {
 	in.pool.Put(free)
 	l := bareLink(in, 100)
 	l.connection.Proven = true
-	if l.Large(2<<20 - largeOverhead - 1000); l.frame.turn.Chunk != free {
+	if l.Large(2<<20 - largeOverhead - 1000); l.frame.turn.Chunk() != free {
 		t.Error("it has another buffer")
 	}
 }
@@ -146,7 +145,7 @@ func TestLastOfLargeMessages(t *testing.T) {
 			of.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 2}}, "/t")
 			of.Sampler.Keep(time.Now())
 		},
-		"too large": func(in *Intake, _ *account.Topic) { in.pool.Limit = 1000 },
+		"too large": func(in *Intake, _ *account.Topic) { in.pool = memory.New(memory.Options{Limit: 1000, ChunkBytes: 100}) },
 		"paused":    func(in *Intake, _ *account.Topic) { in.mode.State = control.StatePaused },
 	} {
 		in := bareIntake(64<<20, 100)
@@ -189,11 +188,11 @@ func TestMessageThatGrows(t *testing.T) {
 			t.Fatalf("%s: refused", name)
 		}
 		testlink.Fill(m, make([]byte, 900_000))
-		in.pool.Held = budget - c.left
+		setHeld(in, budget-c.left)
 		took := true
 		for range 3 { // some of them need more memory
 			if took = took && testlink.Fill(m, make([]byte, 600_000)); took {
-				in.pool.Held = max(in.pool.Held, budget-c.left)
+				setHeld(in, max(in.pool.Usage().Held, budget-c.left))
 			}
 		}
 		if got := l.connection.Topic.Dropped[control.DropBufferFull]; took != (c.dropped == 0) || got != c.dropped {
@@ -207,15 +206,14 @@ func TestMessageThatGrows(t *testing.T) {
 func TestMessageWithoutALeaseInAPause(t *testing.T) {
 	t.Parallel()
 	for others, want := range map[int64]bool{1 << 20: true, 4 << 20: false} {
-		in := bareIntake(20<<20, 100)
-		in.pool.Blocks = true
+		in := bareIntakeWith(memory.Options{Limit: 20 << 20, ChunkBytes: 100, Blocks: true})
 		l := bareLink(in, 100)
 		l.connection.Latching = true
 		testlink.Fill(l.Large(8<<20), make([]byte, 1<<20))
-		l.frame.turn.Granted = false
+		loseLease(l)
 		grantTo(t, in, holding(in, others, 100))
 		in.mode.State = control.StatePaused
-		if got := l.frame.grow(l.frame.turn.Chunk.Counted + 1000); got != want {
+		if got := l.frame.grow(l.frame.turn.Chunk().Counted() + 1000); got != want {
 			t.Errorf("beside a message of %d bytes it goes on: %v", others, got)
 		}
 	}

@@ -47,7 +47,7 @@ func (d Links) OpenLink(t *account.Topic, info tcpros.LinkInfo) (*Link, error) {
 		return nil, ErrEnded
 	}
 	c := t.Find(header)
-	if in.pool.Budget >= 0 {
+	if in.pool.Budget() >= 0 {
 		id := account.PublisherID(header, info.PublisherURI)
 		if err := in.accounts.Connections.Admit(t, c != nil, header, id, info.PublisherURI); err != nil {
 			return nil, err

@@ -101,8 +101,8 @@ func TestBuffered(t *testing.T) {
 	in := bareIntake(8<<20, 10_000)
 	used, free := usedChunk(t, in.pool, 20_000), usedChunk(t, in.pool, 10_000)
 	in.pool.Put(free)
-	if s := in.Accounts().Stats(time.Now()); s.Buffered != used.Counted || s.BufferMost != 8<<20 || in.pool.Idle == 0 {
-		t.Errorf("%d of %d bytes are in use, want %d", s.Buffered, s.BufferMost, used.Counted)
+	if s := in.Accounts().Stats(time.Now()); s.Buffered != used.Counted() || s.BufferMost != 8<<20 || in.pool.Usage().Idle == 0 {
+		t.Errorf("%d of %d bytes are in use, want %d", s.Buffered, s.BufferMost, used.Counted())
 	}
 }
 

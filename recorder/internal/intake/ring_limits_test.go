@@ -3,7 +3,6 @@ package intake
 import (
 	"testing"
 
-	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -24,31 +23,50 @@ func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
 		asked   int
 		copied  bool
 	}{
-		"three quarters":             {750, 1000, 0, 0, false},
-		"a byte less":                {749, 1000, 0, 0, true},
-		"little":                     {33, 1000, 0, 0, true},
-		"no room":                    {33, 1000, 8968, 0, false},
-		"just room":                  {33, 1000, 8967, 0, true},
-		"no room, asked for":         {200, 1000, 9000, 1, true},
-		"no room, asked for, longer": {201, 1000, 9000, 1, false},
-		"asked for, longer":          {201, 1000, 8000, 1, true},
+		"three quarters":             {7500, 10_000, 0, 0, false},
+		"a byte less":                {7499, 10_000, 0, 0, true},
+		"little":                     {1000, 10_000, 0, 0, true},
+		"no room":                    {1000, 10_000, 89_001, 0, false},
+		"just room":                  {1000, 10_000, 89_000, 0, true},
+		"no room, asked for":         {2000, 10_000, 90_000, 1, true},
+		"no room, asked for, longer": {2001, 10_000, 90_000, 1, false},
+		"asked for, longer":          {2001, 10_000, 80_000, 1, true},
 	} {
-		p := bareIntake(10_000, 100)
+		p := bareIntake(100_000, 1000)
 		p.keepRing(ring.Options{})
 		for range c.asked {
 			p.ring.Begin(new(ring.Snapshot), latch.State{})
 		}
-		p.pool.Held = c.counted + c.others
-		of := &memory.Chunk{Counted: c.counted, Sealed: &chunk.Sealed{Record: make([]byte, c.record)}}
-		rc := p.Snapshots().ToRingChunk(of)
+		p.pool.Use(c.others)
+		rc := p.Snapshots().ToRingChunk(sealedChunk(t, p, c.record, c.counted))
 		want := c.counted
 		if c.copied {
 			want = int64(c.record)
 		}
-		if copied := rc.Buffer == nil; copied != c.copied || rc.Weight != want || p.pool.Held != want+c.others || copied && cap(rc.Memory) != c.record {
-			t.Errorf("%s: copied %v into %d bytes, %d of it in use, counted as %d", name, copied, cap(rc.Memory), p.pool.Held-c.others, rc.Weight)
+		if copied := rc.Buffer == nil; copied != c.copied || rc.Weight != want || inUse(p) != want+c.others || copied && cap(rc.Memory) != c.record {
+			t.Errorf("%s: copied %v into %d bytes, %d of it in use, counted as %d", name, copied, cap(rc.Memory), inUse(p)-c.others, rc.Weight)
 		}
 	}
+}
+
+// inUse returns how many bytes of the buffer are in use.
+func inUse(p *Intake) int64 { return p.pool.Usage().Held - p.pool.Usage().Idle }
+
+// sealedChunk is a chunk with a record of so many bytes, for whose buffer the memory counts so many.
+func sealedChunk(t *testing.T, p *Intake, record int, counted int64) *memory.Chunk {
+	t.Helper()
+	var c *memory.Chunk
+	for size, more := 0, record; more != 0; size += more {
+		c = new(memory.Chunk)
+		c.Builder().Reset(nil)
+		c.Builder().AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(1, 1, max(size, 0)), 1)
+		if err := c.Seal(nil); err != nil {
+			t.Fatal(err)
+		}
+		more = record - len(c.Sealed().Record)
+	}
+	p.pool.Grow(c, counted)
+	return c
 }
 
 // TestRingChunkInSpareMemory: spare memory, which is counted already, goes to the next
@@ -58,11 +76,11 @@ func TestRingChunkInSpareMemory(t *testing.T) {
 	p := bareIntake(10_000, 100)
 	p.keepRing(ring.Options{})
 	r := p.ring
-	r.Free(&latch.Chunk{Memory: make([]byte, 0, 120)})
-	p.pool.Held = 1000 + 120
-	rc := p.Snapshots().ToRingChunk(&memory.Chunk{Counted: 1000, Sealed: &chunk.Sealed{Record: make([]byte, 100)}})
-	if cap(rc.Memory) != 120 || rc.Weight != 120 || p.pool.Held != 120 || r.Held() != 0 {
-		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d bytes spare", cap(rc.Memory), rc.Weight, p.pool.Held, r.Held())
+	r.Free(&latch.Chunk{Memory: make([]byte, 0, 1200)})
+	p.pool.Use(1200)
+	rc := p.Snapshots().ToRingChunk(sealedChunk(t, p, 1000, 5000))
+	if cap(rc.Memory) != 1200 || rc.Weight != 1200 || inUse(p) != 1200 || r.Held() != 0 {
+		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d bytes spare", cap(rc.Memory), rc.Weight, inUse(p), r.Held())
 	}
 }
 
@@ -71,7 +89,7 @@ func TestNothingLatchedTakesNoMemory(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(10_000, 100)
 	p.keepRing(ring.Options{})
-	p.pool.Held = 10_001
+	setHeld(p, 10_001)
 	if err := p.Snapshots().AddCut(new(latch.State), nil); err != nil {
 		t.Error(err)
 	}
@@ -86,13 +104,13 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 	// build seals a chunk with the message, and a filler of so many bytes. The memory counts the record only.
 	build := func(p *Intake, of *account.Connection, filler int) *memory.Chunk {
 		c := new(memory.Chunk)
-		c.Builder.Reset(nil)
-		c.Builder.AppendRun(of.Conn, rosbag.Time{}, message, 1)
-		c.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(1, 1, filler), 1)
+		c.Builder().Reset(nil)
+		c.Builder().AppendRun(of.Conn, rosbag.Time{}, message, 1)
+		c.Builder().AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(1, 1, filler), 1)
 		if err := c.Seal(nil); err != nil {
 			t.Fatal(err)
 		}
-		p.pool.Grow(c, int64(len(c.Sealed.Record)))
+		p.pool.Grow(c, int64(len(c.Sealed().Record)))
 		return c
 	}
 	const some = 100
@@ -102,13 +120,13 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 		plain := latchingConnection(p, "/plain") // has the id of the filler
 		plain.Latching = false
 		of := latchingConnection(p, "/a")
-		beside := int64(len(build(p, of, some).Sealed.Record)) - some
+		beside := int64(len(build(p, of, some).Sealed().Record)) - some
 		kept := p.Snapshots().ToRingChunk(build(p, of, int(counted+more-beside)))
 		if got := kept.Bytes() - kept.Weight; got != want {
 			t.Errorf("a chunk that takes %d bytes more than the copies has copies of %d bytes, want %d", more, got, want)
 		}
-		if p.Snapshots().PassRing(kept); p.pool.Latched != want || !p.latched.Holds(&of.Source) {
-			t.Errorf("after the chunk %d bytes are latched, want %d; remembered: %v", p.pool.Latched, want, p.latched.Holds(&of.Source))
+		if p.Snapshots().PassRing(kept); p.pool.Usage().Latched != want || !p.latched.Holds(&of.Source) {
+			t.Errorf("after the chunk %d bytes are latched, want %d; remembered: %v", p.pool.Usage().Latched, want, p.latched.Holds(&of.Source))
 		}
 	}
 }

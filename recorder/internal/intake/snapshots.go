@@ -72,10 +72,10 @@ func (d Snapshots) SnapshotWritten(c *chunk.Sealed) {
 // more.
 func (d Snapshots) ToRingChunk(c *memory.Chunk) *latch.Chunk {
 	in := d.in
-	all, bytes := in.latched.LatchedIn(c, d.LatchingOf(c.Sealed))
+	all, bytes := in.latched.LatchedIn(c, d.LatchingOf(c.Sealed()))
 	in.mu.Lock()
-	copied := len(all) > 0 && bytes <= int64(len(c.Sealed.Record)) && in.ring.Claim(bytes)
-	own, counted := in.ring.OwnMemory(c), c.Counted
+	copied := len(all) > 0 && bytes <= int64(len(c.Sealed().Record)) && in.ring.Claim(bytes)
+	own, counted := in.ring.OwnMemory(len(c.Sealed().Record), c.Counted()), c.Counted()
 	in.mu.Unlock()
 	kept := latch.NewChunk(c, counted, own)
 	kept.SetLatched(all, copied)
@@ -171,12 +171,10 @@ func (d Snapshots) EndRequest() {
 
 // TakeRing gives the ring to a snapshot.
 func (d Snapshots) TakeRing(sn *ring.Snapshot) []*latch.Chunk {
-	in := d.in
-	in.mu.Lock()
-	chunks := in.ring.TakeFor(sn)
-	in.pool.Signal() // the ring gives up chunks again
-	in.mu.Unlock()
-	return chunks
+	d.in.mu.Lock()
+	defer d.in.mu.Unlock()
+	defer d.in.pool.Signal() // the ring gives up chunks again
+	return d.in.ring.TakeFor(sn)
 }
 
 // SnapshotClosed notes that a snapshot is complete in its file.

@@ -15,9 +15,9 @@ func (in *Intake) Tick(now time.Time) {
 	if in.filling.Old(now, in.cfg.Flush) {
 		in.sealOpen()
 	}
-	in.pool.Turns.Expire(now)
+	in.pool.Turns().Expire(now)
 	found := News{Ring: in.ring.TakeShortage(now), Latched: in.latched.TakeShortage()}
-	if in.pool.Blocks {
+	if in.pool.Blocks() {
 		found.Waits = in.accounts.WaitNews(now)
 	}
 	if now.Sub(in.newsAt) >= time.Second {
@@ -59,7 +59,7 @@ func (in *Intake) needed(c *account.Connection) bool {
 	switch {
 	case in.ring.Writing(): // the file of a snapshot has connections, too
 		return true
-	case in.latched.Holds(&c.Source), c.Topic.Memory.Waiting > 0, in.filling.Has(c.Conn.ID), in.ring.Needs(c.Latest):
+	case in.latched.Holds(&c.Source), c.Topic.Memory.Waiting() > 0, in.filling.Has(c.Conn.ID), in.ring.Needs(c.Latest):
 		return true
 	}
 	return !in.ring.IsOnly() && !c.Within(in.closedParts)

@@ -51,7 +51,7 @@ func execute(in *Intake, next queue.Item) {
 	}
 	c := next.Chunk
 	c.Seal(nil)
-	in.Files().Written(c, int64(len(c.Sealed.Record)), c.Part)
+	in.Files().Written(c, c.Part())
 	if in.ring == nil {
 		in.Files().Release(c)
 		return

@@ -36,12 +36,12 @@ type Chunk struct {
 // own is nil. counted is what the memory counts for the buffer. The caller gives the buffer of a chunk with
 // own memory back.
 func NewChunk(c *memory.Chunk, counted int64, own []byte) *Chunk {
-	kept := &Chunk{Sealed: c.Sealed, Buffer: c, Weight: counted, FirstAt: c.FirstAt, LastAt: c.LastAt}
+	kept := &Chunk{Sealed: c.Sealed(), Buffer: c, Weight: counted, FirstAt: c.FirstAt(), LastAt: c.LastAt()}
 	if own == nil {
 		return kept
 	}
-	sealed := *c.Sealed // which goes back with its buffer
-	own = append(own, c.Sealed.Record...)
+	sealed := *c.Sealed() // which goes back with its buffer
+	own = append(own, c.Sealed().Record...)
 	sealed.Record, sealed.Counts, sealed.PayloadBytes = own, slices.Clone(sealed.Counts), slices.Clone(sealed.PayloadBytes)
 	kept.Sealed, kept.Buffer, kept.Memory, kept.Weight = &sealed, nil, own, int64(cap(own))
 	return kept
@@ -69,7 +69,7 @@ func (c *Chunk) Bytes() int64 {
 // and how many bytes copies of these messages count. The frames are those of the chunk. LatchedIn needs no
 // lock.
 func (m *Store) LatchedIn(c *memory.Chunk, latching map[rosbag.ConnID]*Source) (all []*Message, counted int64) {
-	for conn, frame := range c.Builder.LastFrames(func(conn *rosbag.Connection) bool { return latching[conn.ID] != nil }) {
+	for conn, frame := range c.Builder().LastFrames(func(conn *rosbag.Connection) bool { return latching[conn.ID] != nil }) {
 		l := &Message{Source: latching[conn.ID], Frame: frame, holders: 1, counted: Overhead + m.Weight(len(frame))}
 		all = append(all, l)
 		counted += l.counted

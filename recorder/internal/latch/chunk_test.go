@@ -34,9 +34,9 @@ func (w *world) drop(c *Chunk) {
 func sealed(t *testing.T, frames func(i int) []byte, of ...*Source) *memory.Chunk {
 	t.Helper()
 	c := new(memory.Chunk)
-	c.Builder.Reset(nil)
+	c.Builder().Reset(nil)
 	for i, s := range of {
-		c.Builder.AppendRun(s.Conn, rosbag.Time{Sec: uint32(i)}, frames(i), 1)
+		c.Builder().AppendRun(s.Conn, rosbag.Time{Sec: uint32(i)}, frames(i), 1)
 	}
 	if err := c.Seal(nil); err != nil {
 		t.Fatal(err)
@@ -77,10 +77,10 @@ func TestCopiesOutliveTheirBuffer(t *testing.T) {
 	w, a := newWorld(-1), source(0, "/a")
 	c := sealed(t, func(int) []byte { return frame(10, 1) }, a)
 	latched, _ := w.LatchedIn(c, map[rosbag.ConnID]*Source{0: a})
-	kept := NewChunk(c, 5000, make([]byte, 0, len(c.Sealed.Record)+7))
+	kept := NewChunk(c, 5000, make([]byte, 0, len(c.Sealed().Record)+7))
 	kept.SetLatched(latched, true)
-	c.Builder.Reset(nil)
-	c.Builder.AppendRun(a.Conn, rosbag.Time{}, frame(10, 9), 1)
+	c.Builder().Reset(nil)
+	c.Builder().AppendRun(a.Conn, rosbag.Time{}, frame(10, 9), 1)
 	if !bytes.Equal(latched[0].Frame, frame(10, 1)) {
 		t.Errorf("the copy is %v now", latched[0].Frame)
 	}
@@ -239,16 +239,16 @@ func TestChunkInABufferIsRetired(t *testing.T) {
 	t.Parallel()
 	w, a := newWorld(-1), source(0, "/a")
 	buffer := w.mem.Open()
-	buffer.Builder.Reset(nil)
-	buffer.Builder.AppendRun(a.Conn, rosbag.Time{}, frame(50, 1), 1)
+	buffer.Builder().Reset(nil)
+	buffer.Builder().AppendRun(a.Conn, rosbag.Time{}, frame(50, 1), 1)
 	var topic memory.Account
 	buffer.Add(&topic, 50)
 	w.mem.Charge(buffer)
 	buffer.Seal(nil)
-	c := NewChunk(buffer, buffer.Counted, nil)
+	c := NewChunk(buffer, buffer.Counted(), nil)
 	c.SetLatched([]*Message{copyOf(a, 0)}, false)
-	if w.drop(c); w.mem.Waiting != 0 || topic.Waiting != 0 || w.mem.Shared != 0 {
-		t.Errorf("%d bytes wait for the disk, %d of the topic; %d shared chunks", w.mem.Waiting, topic.Waiting, w.mem.Shared)
+	if w.drop(c); w.mem.Usage().Waiting != 0 || topic.Waiting() != 0 || w.mem.Usage().Shared != 0 {
+		t.Errorf("%d bytes wait for the disk, %d of the topic; %d shared chunks", w.mem.Usage().Waiting, topic.Waiting(), w.mem.Usage().Shared)
 	}
 }
 

@@ -47,8 +47,8 @@ func frame(payload int, value byte) []byte {
 // check checks what the memory counts in all, and of that for latched messages.
 func (w *world) check(t *testing.T, what string, held, latched int64) {
 	t.Helper()
-	if w.mem.Held != held || w.mem.Latched != latched {
-		t.Errorf("%s: %d bytes held, %d for latched messages; want %d and %d", what, w.mem.Held, w.mem.Latched, held, latched)
+	if w.mem.Usage().Held != held || w.mem.Usage().Latched != latched {
+		t.Errorf("%s: %d bytes held, %d for latched messages; want %d and %d", what, w.mem.Usage().Held, w.mem.Usage().Latched, held, latched)
 	}
 }
 

@@ -35,7 +35,7 @@ func (p *Packer) Pack(all []*Message, at rosbag.Time, write func(*chunk.Sealed) 
 		p.Uncompressed(err)
 	}
 	var c memory.Chunk
-	b := &c.Builder
+	b := c.Builder()
 	b.Reset(nil)
 	var missing error
 	for i, l := range slices.Backward(all) { // oldest connection first
@@ -53,7 +53,7 @@ func (p *Packer) Pack(all []*Message, at rosbag.Time, write func(*chunk.Sealed) 
 			z = nil
 			p.Uncompressed(err)
 		}
-		if err := write(c.Sealed); err != nil {
+		if err := write(c.Sealed()); err != nil {
 			return err
 		}
 		b.Reset(nil)

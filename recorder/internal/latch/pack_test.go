@@ -146,8 +146,8 @@ func TestPackEnds(t *testing.T) {
 	}
 	damaged := sealed(t, func(int) []byte { return frame(500, 1) }, a)
 	damaged.Seal(z)
-	for i := range damaged.Sealed.Record {
-		damaged.Sealed.Record[i] ^= 0xff
+	for i := range damaged.Sealed().Record {
+		damaged.Sealed().Record[i] ^= 0xff
 	}
 	memory := &claims{left: 1 << 20}
 	chunks, err := packed(t, &Packer{Claims: memory, Compression: rosbag.CompressionNone, ChunkBytes: 1}, []*Message{{Source: a, chunk: NewChunk(damaged, 0, nil)}}, rosbag.Time{})

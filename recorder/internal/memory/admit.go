@@ -25,11 +25,11 @@ const (
 // when the open chunk is full or old.
 // See ADR 0005.
 func (p *Memory) Admits(a *Account, n int64, shared bool) bool {
-	if p.Blocks || p.Budget < 0 {
+	if p.o.Blocks || p.budget < 0 {
 		return true
 	}
-	after := a.Waiting + n
-	if shared && after*int64(p.Waiters)*lightTopicDivisor <= p.Waiting {
+	after := a.waiting + n
+	if shared && after*int64(p.used.Waiters)*lightTopicDivisor <= p.used.Waiting {
 		return true
 	}
 	return after <= FairnessFactor*p.spare() && p.FitsBeside(n, n)
@@ -38,7 +38,7 @@ func (p *Memory) Admits(a *Account, n int64, shared bool) bool {
 // FitsBeside reports whether more bytes, for a message of size bytes, leave room for the reserved shared chunks. A
 // message that does not fit into the buffer beside them may use their memory, too.
 func (p *Memory) FitsBeside(size, more int64) bool {
-	return more <= p.spare() || size+KeptChunks*p.SharedChunk() > p.Budget
+	return more <= p.spare() || size+KeptChunks*p.SharedChunk() > p.budget
 }
 
 // spare returns how many bytes of the buffer are free beside the reserved shared chunks. The number is negative when
@@ -49,27 +49,27 @@ func (p *Memory) spare() int64 {
 		kept-- // the open chunk has its memory already
 	}
 	reclaimable := int64(0)
-	if p.Reserve != nil {
-		reclaimable = p.Reserve.Reclaimable()
+	if p.reserve != nil {
+		reclaimable = p.reserve.Reclaimable()
 	}
-	return p.Budget - (p.Held - p.Idle - reclaimable) - kept*p.SharedChunk()
+	return p.budget - (p.used.Held - p.used.Idle - reclaimable) - kept*p.SharedChunk()
 }
 
 // SharedChunk returns how many bytes a shared chunk takes: the usual size of such chunks, but at most
 // 1/LeastChunks of the buffer.
 func (p *Memory) SharedChunk() int64 {
-	return min(p.Weight(p.Usual(p.ChunkBytes)), p.Budget/LeastChunks)
+	return min(p.Weight(p.Usual(p.o.ChunkBytes)), p.budget/LeastChunks)
 }
 
 // Charge counts the messages in c as waiting for the disk.
 func (p *Memory) Charge(c *Chunk) {
 	for i := range c.usage {
 		u := &c.usage[i]
-		if u.account.Waiting == 0 {
-			p.Waiters++
+		if u.account.waiting == 0 {
+			p.used.Waiters++
 		}
-		u.account.Waiting += u.bytes
-		p.Waiting += u.bytes
+		u.account.waiting += u.bytes
+		p.used.Waiting += u.bytes
 		u.account.closeEntry(c)
 	}
 	c.charged = true
@@ -83,10 +83,10 @@ func (p *Memory) discharge(c *Chunk) {
 		if !c.charged {
 			continue
 		}
-		p.Waiting -= u.bytes
-		u.account.Waiting -= u.bytes
-		if u.account.Waiting == 0 {
-			p.Waiters--
+		p.used.Waiting -= u.bytes
+		u.account.waiting -= u.bytes
+		if u.account.waiting == 0 {
+			p.used.Waiters--
 		}
 	}
 	c.charged = false
@@ -94,11 +94,11 @@ func (p *Memory) discharge(c *Chunk) {
 
 // Open returns an empty shared chunk; nil if there is no room for one.
 func (p *Memory) Open() *Chunk {
-	size := p.Usual(p.ChunkBytes)
+	size := p.Usual(p.o.ChunkBytes)
 	c := p.Get(size, size)
 	if c != nil {
 		c.shared = true
-		p.Shared++
+		p.used.Shared++
 		p.filling = c
 	}
 	return c
@@ -107,5 +107,5 @@ func (p *Memory) Open() *Chunk {
 // LargeFirst reports whether a large message with a lease waits for memory, and shared chunks, which have their
 // minimum, must leave the rest of the buffer to it.
 func (p *Memory) LargeFirst() bool {
-	return p.Turns.short > 0 && p.Shared >= KeptChunks
+	return p.turns.short > 0 && p.used.Shared >= KeptChunks
 }

@@ -42,17 +42,17 @@ func grownChunk(t testing.TB, p *Memory, n int) *Chunk {
 	if c == nil {
 		t.Fatalf("no buffer of %d bytes", n)
 	}
-	c.Builder.Reset(nil)
-	c.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(0, 0, n), 1)
+	c.builder.Reset(nil)
+	c.builder.AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(0, 0, n), 1)
 	p.Count(c)
 	return c
 }
 
 // claim makes a large message that needs and holds so many bytes.
 func claim(need, holds int64) *Turn {
-	f := &Turn{Need: need}
+	f := &Turn{need: need}
 	if holds > 0 {
-		f.Chunk = &Chunk{Counted: holds}
+		f.chunk = &Chunk{counted: holds}
 	}
 	return f
 }
@@ -108,20 +108,20 @@ func TestWhoGetsIn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := Memory{Options: Options{ChunkBytes: 100, Twice: s.twice, Blocks: s.blocks}, Usage: Usage{Held: s.used + s.idle, Idle: s.idle, Waiting: s.all, Waiters: s.topics}, Budget: 10_000}
+			p := Memory{o: Options{ChunkBytes: 100, Twice: s.twice, Blocks: s.blocks}, used: Usage{Held: s.used + s.idle, Idle: s.idle, Waiting: s.all, Waiters: s.topics}, budget: 10_000}
 			if s.open {
 				p.filling = new(Chunk)
 			}
 			if s.tiny {
-				p.ChunkBytes = 4000
+				p.o.ChunkBytes = 4000
 			}
 			if s.endless {
-				p.Budget = -1
+				p.budget = -1
 			}
 			if s.ring > 0 {
-				p.Reserve = &testReserve{most: s.ring, asked: s.asked && s.only}
+				p.reserve = &testReserve{most: s.ring, asked: s.asked && s.only}
 			}
-			if got := p.Admits(&Account{Waiting: s.waits}, s.n, !s.own); got != s.admitted {
+			if got := p.Admits(&Account{waiting: s.waits}, s.n, !s.own); got != s.admitted {
 				t.Errorf("let in: %v, want %v", got, s.admitted)
 			}
 		})
@@ -137,8 +137,8 @@ func TestWhatATopicHasWaiting(t *testing.T) {
 	first, second, given := new(Chunk), new(Chunk), new(Chunk)
 	check := func(when string, bytesA, bytesB int64, topics int) {
 		t.Helper()
-		if a.Waiting != bytesA || b.Waiting != bytesB || p.Waiting != bytesA+bytesB || p.Waiters != topics {
-			t.Errorf("%s: %d and %d bytes wait, %d in all of %d topics; want %d and %d of %d", when, a.Waiting, b.Waiting, p.Waiting, p.Waiters, bytesA, bytesB, topics)
+		if a.waiting != bytesA || b.waiting != bytesB || p.used.Waiting != bytesA+bytesB || p.used.Waiters != topics {
+			t.Errorf("%s: %d and %d bytes wait, %d in all of %d topics; want %d and %d of %d", when, a.waiting, b.waiting, p.used.Waiting, p.used.Waiters, bytesA, bytesB, topics)
 		}
 	}
 	first.Add(a, 10)
@@ -174,23 +174,23 @@ func TestWhatATopicHasWaiting(t *testing.T) {
 // TestYoungBufferIsReused for a larger chunk, where both do not fit beside each other.
 func TestYoungBufferIsReused(t *testing.T) {
 	t.Parallel()
-	p := Memory{Budget: -1}
+	p := Memory{budget: -1}
 	small := grownChunk(t, &p, 1000)
 	p.Put(small)
-	p.Budget = 20_000
-	if got := p.Get(20_000, 20_000); got != small || p.Held != 20_000 {
-		t.Errorf("the buffer is the small one: %v, %d bytes are held", got == small, p.Held)
+	p.budget = 20_000
+	if got := p.Get(20_000, 20_000); got != small || p.used.Held != 20_000 {
+		t.Errorf("the buffer is the small one: %v, %d bytes are held", got == small, p.used.Held)
 	}
 }
 
 // TestBufferBeyondTheBudget is let go, also when the others alone are too much.
 func TestBufferBeyondTheBudget(t *testing.T) {
 	t.Parallel()
-	p := Memory{Budget: -1}
+	p := Memory{budget: -1}
 	c := grownChunk(t, &p, 1000)
-	p.Budget = 5000
-	p.Held += 10_000
-	if p.Put(c); len(p.Free) != 0 || p.Idle != 0 || p.Held != 10_000 {
-		t.Errorf("%d free buffers of %d bytes, %d are held", len(p.Free), p.Idle, p.Held)
+	p.budget = 5000
+	p.used.Held += 10_000
+	if p.Put(c); len(p.free) != 0 || p.used.Idle != 0 || p.used.Held != 10_000 {
+		t.Errorf("%d free buffers of %d bytes, %d are held", len(p.free), p.used.Idle, p.used.Held)
 	}
 }

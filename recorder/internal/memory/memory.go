@@ -47,21 +47,42 @@ func (u Usage) Crowded(limit int64) bool {
 // Memory gives out chunk buffers, and keeps all of them together, used or free, within one number of bytes.
 // Buffers are reused: in steady state nothing is allocated. The caller has the lock.
 type Memory struct {
-	Options
-	Usage
-	Budget  int64    // the bound now: Options.Limit until SetBudget changes it; negative means no limit
-	Free    []*Chunk // buffers that are not in use
-	Reserve Reserve  // memory that can be reclaimed; nil for none
+	o       Options
+	used    Usage
+	budget  int64    // the bound now: Options.Limit until SetBudget changes it; negative means no limit
+	free    []*Chunk // buffers that are not in use
+	reserve Reserve  // memory that can be reclaimed; nil for none
 	filling *Chunk   // the open shared chunk; nil for none
-	Turns   Turns    // which large messages are received now, where links wait
+	turns   Turns    // which large messages are received now, where links wait
 }
 
 // New returns a Memory without buffers.
 func New(o Options) *Memory {
-	p := &Memory{Options: o, Budget: o.Limit}
-	p.Turns.mem = p
+	p := &Memory{o: o, budget: o.Limit}
+	p.turns.mem = p
 	return p
 }
+
+// KeepReserve sets the memory that can be reclaimed. It is called before the first Get.
+func (p *Memory) KeepReserve(r Reserve) { p.reserve = r }
+
+// Usage returns how much of the buffer is used now.
+func (p *Memory) Usage() Usage { return p.used }
+
+// Limit returns the bound that the recording began with; negative means no limit.
+func (p *Memory) Limit() int64 { return p.o.Limit }
+
+// Budget returns the bound now; negative means no limit.
+func (p *Memory) Budget() int64 { return p.budget }
+
+// ChunkBytes returns the size at which shared chunks are sealed.
+func (p *Memory) ChunkBytes() int { return p.o.ChunkBytes }
+
+// Blocks reports whether links wait for room; otherwise messages are dropped.
+func (p *Memory) Blocks() bool { return p.o.Blocks }
+
+// Turns returns the turns of large messages, where links wait.
+func (p *Memory) Turns() *Turns { return &p.turns }
 
 // Purpose says what reclaimed memory is for.
 type Purpose int
@@ -84,69 +105,69 @@ type Reserve interface {
 
 // Signal calls Options.Freed: there may be room again.
 func (p *Memory) Signal() {
-	if p.Freed != nil {
-		p.Freed()
+	if p.o.Freed != nil {
+		p.o.Freed()
 	}
 }
 
 // ReclaimFor makes the reserve give up some memory, and reports whether it did.
 func (p *Memory) ReclaimFor(why Purpose) bool {
-	if p.Reserve == nil {
+	if p.reserve == nil {
 		return false
 	}
-	return p.Reserve.Reclaim(why, p.Held-p.Idle-p.Reserve.Held()-p.Latched-p.Turns.heldBytes())
+	return p.reserve.Reclaim(why, p.used.Held-p.used.Idle-p.reserve.Held()-p.used.Latched-p.turns.heldBytes())
 }
 
 // SetBudget sets the bound of all buffers; negative means no limit.
 func (p *Memory) SetBudget(n int64) {
-	p.Budget = n
+	p.budget = n
 	p.Signal()
 }
 
 // Use counts n bytes that belong to no chunk. The caller has made sure that they fit.
-func (p *Memory) Use(n int64) { p.Held += n }
+func (p *Memory) Use(n int64) { p.used.Held += n }
 
 // Unuse gives back n bytes that Use has counted.
 func (p *Memory) Unuse(n int64) {
-	p.Held -= n
+	p.used.Held -= n
 	p.Signal()
 }
 
 // UseLatched counts n bytes for latched messages. The caller has made sure that they fit.
 func (p *Memory) UseLatched(n int64) {
-	p.Held += n
-	p.Latched += n
+	p.used.Held += n
+	p.used.Latched += n
 }
 
 // UnuseLatched gives back n bytes that UseLatched has counted.
 func (p *Memory) UnuseLatched(n int64) {
-	p.Latched -= n
+	p.used.Latched -= n
 	p.Unuse(n)
 }
 
 // ToLatched counts n bytes, which are counted already, for latched messages.
-func (p *Memory) ToLatched(n int64) { p.Latched += n }
+func (p *Memory) ToLatched(n int64) { p.used.Latched += n }
 
 // LatchedFits reports whether latched messages may have n bytes more. They may have half of what a shared chunk
 // leaves of the buffer. If links wait for room, half of the buffer is for large messages, and latched messages
 // may have what the reserved shared chunks leave of the other half, but at least an eighth of the buffer.
 func (p *Memory) LatchedFits(n int64) bool {
 	const least = 8 // part of the buffer
-	most := (p.Budget - p.SharedChunk()) / 2
-	if p.Blocks {
-		most = max(p.Budget-p.largeRoom()-p.keptShared(), p.Budget/least)
+	most := (p.budget - p.SharedChunk()) / 2
+	if p.o.Blocks {
+		most = max(p.budget-p.largeRoom()-p.keptShared(), p.budget/least)
 	}
-	return p.Budget < 0 || p.Latched+n <= most
+	return p.budget < 0 || p.used.Latched+n <= most
 }
 
 // MostLarge returns how much of the buffer a large message may take at most; negative for no
 // bound. If links wait for room, that is the room for all large messages together: half of the buffer.
 // Latched messages and shared chunks have the other half.
-func (p *Memory) MostLarge() int64 { return p.largeShare(p.Limit) }
+func (p *Memory) MostLarge() int64 { return p.largeShare(p.o.Limit) }
 
 // LimitFor returns the smallest limit of the buffer that admits a large message of n bytes.
 func (p *Memory) LimitFor(n int64) int64 {
-	if p.Blocks {
+	if p.o.Blocks {
 		return 2 * n
 	}
 	return n
@@ -154,15 +175,15 @@ func (p *Memory) LimitFor(n int64) int64 {
 
 // largeRoom returns how much of the buffer all large messages may take together if links wait for room.
 func (p *Memory) largeRoom() int64 {
-	if p.Budget < 0 {
+	if p.budget < 0 {
 		return math.MaxInt64
 	}
-	return p.largeShare(p.Budget)
+	return p.largeShare(p.budget)
 }
 
 // ADR 0126: messages that wait share half of the buffer.
 func (p *Memory) largeShare(of int64) int64 {
-	if p.Blocks && of >= 0 {
+	if p.o.Blocks && of >= 0 {
 		return of / 2
 	}
 	return of
@@ -174,8 +195,8 @@ func (p *Memory) keptShared() int64 { return KeptChunks * p.SharedChunk() }
 // Usual returns the likely size of the buffer of a chunk that is sealed at n bytes: the last message goes beyond
 // n, and buffers grow in steps.
 func (p *Memory) Usual(n int) int {
-	size := max(n, p.Grown)
-	if p.Budget >= 0 && p.Weight(size) > p.Budget {
+	size := max(n, p.used.Grown)
+	if p.budget >= 0 && p.Weight(size) > p.budget {
 		return n // at least this much always has room
 	}
 	return size
@@ -183,10 +204,10 @@ func (p *Memory) Usual(n int) int {
 
 // Settle counts the size that the buffer of a shared chunk has grown to, in place of the size that was expected.
 func (p *Memory) Settle(c *Chunk) {
-	n := c.Builder.Cap()
-	p.Grown = max(p.Grown, n)
-	p.Held += p.Weight(n) - c.Counted
-	c.Counted = p.Weight(n)
+	n := c.builder.Cap()
+	p.used.Grown = max(p.used.Grown, n)
+	p.used.Held += p.Weight(n) - c.counted
+	c.counted = p.Weight(n)
 	if p.filling == c {
 		p.filling = nil
 	}
@@ -196,12 +217,12 @@ func (p *Memory) Settle(c *Chunk) {
 // counted from the start; nil if that would exceed the budget. A free buffer
 // that is much too large is not used for a small chunk.
 func (p *Memory) Get(size, counted int) *Chunk {
-	fit, small := fitting(p.Free, size)
+	fit, small := fitting(p.free, size)
 	if fit >= 0 {
 		return p.take(fit)
 	}
 	need := p.Weight(size)
-	if small >= 0 && p.Fits(need-p.Free[small].Counted) {
+	if small >= 0 && p.Fits(need-p.free[small].counted) {
 		c := p.take(small) // too small, because it was sealed early: it will grow
 		p.Grow(c, p.Weight(counted))
 		return c
@@ -210,7 +231,7 @@ func (p *Memory) Get(size, counted int) *Chunk {
 		if !p.freeSome(ForMessages) {
 			return nil
 		}
-		if fit, _ := fitting(p.Free, size); fit >= 0 {
+		if fit, _ := fitting(p.free, size); fit >= 0 {
 			return p.take(fit) // the reserve has given up a buffer that fits
 		}
 	}
@@ -224,11 +245,11 @@ func (p *Memory) Get(size, counted int) *Chunk {
 func fitting(free []*Chunk, size int) (fit, small int) {
 	fit, small = -1, -1
 	for i, c := range free {
-		n := c.Builder.Cap()
+		n := c.builder.Cap()
 		switch {
-		case n >= size && n <= 4*size && (fit < 0 || n < free[fit].Builder.Cap()):
+		case n >= size && n <= 4*size && (fit < 0 || n < free[fit].builder.Cap()):
 			fit = i
-		case n < size && (small < 0 || n > free[small].Builder.Cap()):
+		case n < size && (small < 0 || n > free[small].builder.Cap()):
 			small = i
 		}
 	}
@@ -237,7 +258,7 @@ func fitting(free []*Chunk, size int) (fit, small int) {
 
 // Weight returns how many bytes are counted for a buffer of n bytes.
 func (p *Memory) Weight(n int) int64 {
-	if p.Twice {
+	if p.o.Twice {
 		return 2 * int64(n)
 	}
 	return int64(n)
@@ -245,19 +266,19 @@ func (p *Memory) Weight(n int) int64 {
 
 // take removes entry i from the free buffers.
 func (p *Memory) take(i int) *Chunk {
-	c := p.Free[i]
-	last := len(p.Free) - 1
-	p.Free[i], p.Free[last] = p.Free[last], nil
-	p.Free = p.Free[:last]
-	p.Idle -= c.Counted
+	c := p.free[i]
+	last := len(p.free) - 1
+	p.free[i], p.free[last] = p.free[last], nil
+	p.free = p.free[:last]
+	p.used.Idle -= c.counted
 	return c
 }
 
 // dropFree gives up the last free buffer.
-func (p *Memory) dropFree() { p.Held -= p.take(len(p.Free) - 1).Counted }
+func (p *Memory) dropFree() { p.used.Held -= p.take(len(p.free) - 1).counted }
 
 // Fits reports whether more bytes fit into the budget.
-func (p *Memory) Fits(more int64) bool { return p.Budget < 0 || p.Held+more <= p.Budget }
+func (p *Memory) Fits(more int64) bool { return p.budget < 0 || p.used.Held+more <= p.budget }
 
 // MakeRoom gives up free buffers, and then the reserve, until more bytes fit. It reports whether they do.
 func (p *Memory) MakeRoom(more int64, why Purpose) bool {
@@ -271,7 +292,7 @@ func (p *Memory) MakeRoom(more int64, why Purpose) bool {
 
 // freeSome gives up a free buffer or, if there is none, memory of the reserve. It reports whether there was any.
 func (p *Memory) freeSome(why Purpose) bool {
-	if len(p.Free) > 0 {
+	if len(p.free) > 0 {
 		p.dropFree()
 		return true
 	}
@@ -279,13 +300,13 @@ func (p *Memory) freeSome(why Purpose) bool {
 }
 
 // Count updates the count after the buffer of c has grown.
-func (p *Memory) Count(c *Chunk) { p.Grow(c, p.Weight(c.Builder.Cap())) }
+func (p *Memory) Count(c *Chunk) { p.Grow(c, p.Weight(c.builder.Cap())) }
 
 // Grow makes c count at least now bytes.
 func (p *Memory) Grow(c *Chunk, now int64) {
-	if now > c.Counted {
-		p.Held += now - c.Counted
-		c.Counted = now
+	if now > c.counted {
+		p.used.Held += now - c.counted
+		c.counted = now
 	}
 }
 
@@ -294,29 +315,29 @@ func (p *Memory) Retire(c *Chunk) {
 	p.discharge(c)
 	if c.shared {
 		c.shared = false
-		p.Shared--
+		p.used.Shared--
 	}
 }
 
 // Put takes back a buffer. Free buffers that exceed the budget are given up, and without a budget those
 // beyond keepFree, which a burst may leave.
 func (p *Memory) Put(c *Chunk) {
-	c.Sealed = nil
+	c.sealed = nil
 	if p.filling == c {
 		p.filling = nil
 	}
 	p.Retire(c)
-	if c.Builder.Cap() > 0 {
-		c.Builder.Reset(nil) // it holds on to connections
+	if c.builder.Cap() > 0 {
+		c.builder.Reset(nil) // it holds on to connections
 	}
 	clear(c.usage)
 	c.usage = c.usage[:0]
-	p.Held -= c.Counted // more than the capacity, if the expected bytes have not arrived
-	c.Counted = 0
+	p.used.Held -= c.counted // more than the capacity, if the expected bytes have not arrived
+	c.counted = 0
 	p.Count(c)
-	p.Free = append(p.Free, c)
-	p.Idle += c.Counted
-	for len(p.Free) > 0 && (!p.Fits(0) || p.Budget < 0 && p.Idle > keepFree) {
+	p.free = append(p.free, c)
+	p.used.Idle += c.counted
+	for len(p.free) > 0 && (!p.Fits(0) || p.budget < 0 && p.used.Idle > keepFree) {
 		p.dropFree()
 	}
 	p.Signal()

@@ -7,7 +7,7 @@ import (
 
 // giveFree makes a chunk of another pool a free buffer of p.
 func giveFree(p *Memory, c *Chunk) {
-	c.Counted = 0
+	c.counted = 0
 	p.Put(c)
 }
 
@@ -15,8 +15,8 @@ func giveFree(p *Memory, c *Chunk) {
 // large; and else one that was sealed young, which grows.
 func TestWhichBufferIsReused(t *testing.T) {
 	t.Parallel()
-	one := grownChunk(t, &Memory{Budget: -1}, 100_000)
-	have := one.Builder.Cap()
+	one := grownChunk(t, &Memory{budget: -1}, 100_000)
+	have := one.builder.Cap()
 	for name, c := range map[string]struct {
 		size   int
 		reused bool
@@ -26,14 +26,14 @@ func TestWhichBufferIsReused(t *testing.T) {
 		"fourfold":            {(have + 3) / 4, true},
 		"more than fourfold":  {(have+3)/4 - 1, false},
 	} {
-		p := Memory{Budget: -1}
+		p := Memory{budget: -1}
 		giveFree(&p, one)
 		got := p.Get(c.size, c.size)
 		if (got == one) != c.reused {
 			t.Errorf("%s: the free buffer is reused: %v, want %v", name, got == one, c.reused)
 		}
-		if want := max(int64(have), int64(c.size)); got == one && (p.Held != want || p.Idle != 0 || len(p.Free) != 0) {
-			t.Errorf("%s: %d bytes held, want %d; %d idle in %d buffers, want none", name, p.Held, want, p.Idle, len(p.Free))
+		if want := max(int64(have), int64(c.size)); got == one && (p.used.Held != want || p.used.Idle != 0 || len(p.free) != 0) {
+			t.Errorf("%s: %d bytes held, want %d; %d idle in %d buffers, want none", name, p.used.Held, want, p.used.Idle, len(p.free))
 		}
 	}
 }
@@ -44,23 +44,23 @@ func TestBestBufferIsReused(t *testing.T) {
 	t.Parallel()
 	var all [3]*Chunk
 	for i := range all {
-		all[i] = grownChunk(t, &Memory{Budget: -1}, 100_000+50_000*i)
+		all[i] = grownChunk(t, &Memory{budget: -1}, 100_000+50_000*i)
 	}
-	small, middle, large := all[0].Builder.Cap(), all[1].Builder.Cap(), all[2].Builder.Cap()
+	small, middle, large := all[0].builder.Cap(), all[1].builder.Cap(), all[2].builder.Cap()
 	if small >= middle || middle >= large {
 		t.Fatalf("buffers of %d, %d and %d bytes", small, middle, large)
 	}
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
 		for size, want := range map[int]int{small: 0, small + 1: 1, middle: 1, middle + 1: 2, large: 2, large + 1: 2} {
-			p := Memory{Budget: -1}
+			p := Memory{budget: -1}
 			for _, i := range order {
 				giveFree(&p, all[i])
 			}
 			if got := p.Get(size, size); got != all[want] {
-				t.Errorf("came back as %v: for %d bytes one of %d, want that of %d", order, size, got.Builder.Cap(), all[want].Builder.Cap())
+				t.Errorf("came back as %v: for %d bytes one of %d, want that of %d", order, size, got.builder.Cap(), all[want].builder.Cap())
 			}
-			if len(p.Free) != 2 {
-				t.Errorf("came back as %v: %d are left", order, len(p.Free))
+			if len(p.free) != 2 {
+				t.Errorf("came back as %v: %d are left", order, len(p.free))
 			}
 		}
 	}
@@ -70,24 +70,24 @@ func TestBestBufferIsReused(t *testing.T) {
 func TestBufferIsUsedUpToItsLastByte(t *testing.T) {
 	t.Parallel()
 	for _, twice := range []bool{false, true} {
-		p := Memory{Options: Options{Twice: twice}, Budget: 1000}
+		p := Memory{o: Options{Twice: twice}, budget: 1000}
 		all := 1000
 		if twice {
 			all = 500
 		}
-		if p.Get(all+1, all+1) != nil || p.Held != 0 {
-			t.Errorf("twice %v: a byte more than the buffer was had; %d held", twice, p.Held)
+		if p.Get(all+1, all+1) != nil || p.used.Held != 0 {
+			t.Errorf("twice %v: a byte more than the buffer was had; %d held", twice, p.used.Held)
 		}
-		if p.Get(all, all) == nil || p.Held != 1000 {
-			t.Errorf("twice %v: the buffer has no room for %d bytes; %d held", twice, all, p.Held)
+		if p.Get(all, all) == nil || p.used.Held != 1000 {
+			t.Errorf("twice %v: the buffer has no room for %d bytes; %d held", twice, all, p.used.Held)
 		}
 		if p.Get(1, 1) != nil || !p.MakeRoom(0, ForMessages) || p.MakeRoom(1, ForMessages) {
 			t.Errorf("twice %v: a full buffer has room", twice)
 		}
 	}
-	p := Memory{Budget: 1000}
-	if p.Get(1000, 100) == nil || p.Get(900, 900) == nil || p.Held != 1000 {
-		t.Errorf("what is only claimed takes room: %d held", p.Held)
+	p := Memory{budget: 1000}
+	if p.Get(1000, 100) == nil || p.Get(900, 900) == nil || p.used.Held != 1000 {
+		t.Errorf("what is only claimed takes room: %d held", p.used.Held)
 	}
 }
 
@@ -95,27 +95,27 @@ func TestBufferIsUsedUpToItsLastByte(t *testing.T) {
 // no free buffer left to let go of, and no more of it than is needed.
 func TestShortageTakesFreeBuffersFirst(t *testing.T) {
 	t.Parallel()
-	p := Memory{Budget: 400_000}
+	p := Memory{budget: 400_000}
 	yields := 0
 	kept := &testReserve{most: 200_000, piece: 50_000, yield: func() {
-		if len(p.Free) > 0 {
+		if len(p.free) > 0 {
 			t.Error("memory was taken from the ring while a buffer was free")
 		}
 		yields++
-		p.Held -= 50_000
+		p.used.Held -= 50_000
 	}}
-	p.Held, p.Reserve = kept.most, kept
+	p.used.Held, p.reserve = kept.most, kept
 	p.Put(grownChunk(t, &p, 30_000))
 	p.Put(grownChunk(t, &p, 20_000))
-	before := len(p.Free)
-	if c := p.Get(200_000, 200_000); c == nil || before == 0 || yields != 0 || p.Held > p.Budget {
-		t.Fatalf("%d of the ring given up for what free buffers leave; %d held", yields, p.Held)
+	before := len(p.free)
+	if c := p.Get(200_000, 200_000); c == nil || before == 0 || yields != 0 || p.used.Held > p.budget {
+		t.Fatalf("%d of the ring given up for what free buffers leave; %d held", yields, p.used.Held)
 	}
 	if p.Get(50_000, 50_000) == nil || yields != 1 {
 		t.Errorf("for as much as one piece %d were given up", yields)
 	}
-	if p.Get(200_000, 200_000) != nil || yields != 4 || p.Held != 250_000 {
-		t.Errorf("too much was had: %d given up, %d held", yields, p.Held)
+	if p.Get(200_000, 200_000) != nil || yields != 4 || p.used.Held != 250_000 {
+		t.Errorf("too much was had: %d given up, %d held", yields, p.used.Held)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestWhatTheReserveIsTold(t *testing.T) {
 	t.Parallel()
 	kept := &testReserve{}
 	p := New(Options{Limit: 100_000, ChunkBytes: 100})
-	p.Reserve = kept
+	p.reserve = kept
 	for _, c := range []struct {
 		name string
 		use  func()
@@ -134,7 +134,7 @@ func TestWhatTheReserveIsTold(t *testing.T) {
 		{"chunks", func() { p.Use(1000) }, 1000},
 		{"the reserve", func() { kept.most = 2000; kept.piece = 2000; kept.yield = func() {}; p.Use(2000) }, 1000},
 		{"latched messages", func() { p.UseLatched(300) }, 1000},
-		{"a large message", func() { p.Turns.grant(claim(70, 70), 1, time.Now()); p.Use(70) }, 1000},
+		{"a large message", func() { p.turns.grant(claim(70, 70), 1, time.Now()); p.Use(70) }, 1000},
 		{"a free buffer", func() { p.Put(grownChunk(t, p, 400)) }, 1000},
 		{"more chunks", func() { p.Use(20) }, 1020},
 	} {
@@ -152,26 +152,26 @@ func TestWhatTheReserveIsTold(t *testing.T) {
 // would not fit.
 func TestReclaimedBufferIsReused(t *testing.T) {
 	t.Parallel()
-	old := grownChunk(t, &Memory{Budget: -1}, 100_000)
-	size := old.Builder.Cap()
-	p := Memory{Budget: int64(size)}
-	p.Reserve = &testReserve{most: int64(size), piece: int64(size), yield: func() { p.Put(old) }}
-	p.Held, old.Counted = int64(size), int64(size)
-	if got := p.Get(size-1, size-1); got != old || p.Held != int64(size) {
-		t.Errorf("the buffer of the reserve is not reused, or %d bytes are held instead of %d", p.Held, size)
+	old := grownChunk(t, &Memory{budget: -1}, 100_000)
+	size := old.builder.Cap()
+	p := Memory{budget: int64(size)}
+	p.reserve = &testReserve{most: int64(size), piece: int64(size), yield: func() { p.Put(old) }}
+	p.used.Held, old.counted = int64(size), int64(size)
+	if got := p.Get(size-1, size-1); got != old || p.used.Held != int64(size) {
+		t.Errorf("the buffer of the reserve is not reused, or %d bytes are held instead of %d", p.used.Held, size)
 	}
 }
 
 // TestFreeBuffersWithoutALimit: at most 64 MiB of them are kept.
 func TestFreeBuffersWithoutALimit(t *testing.T) {
 	t.Parallel()
-	c := grownChunk(t, &Memory{Budget: -1}, 10_000)
-	size := int64(c.Builder.Cap())
+	c := grownChunk(t, &Memory{budget: -1}, 10_000)
+	size := int64(c.builder.Cap())
 	for more, want := range map[int64]int{0: 1, 1: 0} {
-		p := Memory{Usage: Usage{Held: keepFree - size + more, Idle: keepFree - size + more}, Budget: -1}
+		p := Memory{used: Usage{Held: keepFree - size + more, Idle: keepFree - size + more}, budget: -1}
 		giveFree(&p, c)
-		if len(p.Free) != want {
-			t.Errorf("%d bytes more than 64 MiB free: %d buffers kept, want %d", more, len(p.Free), want)
+		if len(p.free) != want {
+			t.Errorf("%d bytes more than 64 MiB free: %d buffers kept, want %d", more, len(p.free), want)
 		}
 	}
 }
@@ -179,14 +179,14 @@ func TestFreeBuffersWithoutALimit(t *testing.T) {
 // TestLargeBufferIsNotKeptBeyondTheLimit: one that grew beyond the budget is let go.
 func TestLargeBufferIsNotKeptBeyondTheLimit(t *testing.T) {
 	t.Parallel()
-	c := grownChunk(t, &Memory{Budget: -1}, 10_000)
-	size := int64(c.Builder.Cap())
+	c := grownChunk(t, &Memory{budget: -1}, 10_000)
+	size := int64(c.builder.Cap())
 	for budget, want := range map[int64]int{size: 1, size - 1: 0} {
-		p := Memory{Usage: Usage{Held: 100}, Budget: budget}
-		c.Counted = 100 // of what was claimed; then it grew
+		p := Memory{used: Usage{Held: 100}, budget: budget}
+		c.counted = 100 // of what was claimed; then it grew
 		p.Put(c)
-		if len(p.Free) != want || p.Held != int64(want)*size || p.Idle != int64(want)*size {
-			t.Errorf("a buffer of %d bytes in a budget of %d: %d kept, %d held, %d idle", size, budget, len(p.Free), p.Held, p.Idle)
+		if len(p.free) != want || p.used.Held != int64(want)*size || p.used.Idle != int64(want)*size {
+			t.Errorf("a buffer of %d bytes in a budget of %d: %d kept, %d held, %d idle", size, budget, len(p.free), p.used.Held, p.used.Idle)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func TestLargeBufferIsNotKeptBeyondTheLimit(t *testing.T) {
 func TestUsualSize(t *testing.T) {
 	t.Parallel()
 	for budget, want := range map[int64]int{-1: 1500, 1500: 1500, 1499: 1000} {
-		p := Memory{Budget: budget, Usage: Usage{Grown: 1500}}
+		p := Memory{budget: budget, used: Usage{Grown: 1500}}
 		if got := p.Usual(1000); got != want {
 			t.Errorf("budget %d: %d, want %d", budget, got, want)
 		}
@@ -204,20 +204,20 @@ func TestUsualSize(t *testing.T) {
 			t.Errorf("budget %d: %d for a chunk of 2000 bytes", budget, got)
 		}
 	}
-	p := Memory{Budget: -1}
+	p := Memory{budget: -1}
 	c := grownChunk(t, &p, 10_000)
-	size := c.Builder.Cap()
-	c.Counted, p.Held = 1_000_000, 1_000_000 // claimed
+	size := c.builder.Cap()
+	c.counted, p.used.Held = 1_000_000, 1_000_000 // claimed
 	p.Settle(c)
-	if p.Held != int64(size) || c.Counted != int64(size) || p.Usual(1) != size {
-		t.Errorf("a chunk of %d bytes: %d held, %d counted, %d expected next", size, p.Held, c.Counted, p.Usual(1))
+	if p.used.Held != int64(size) || c.counted != int64(size) || p.Usual(1) != size {
+		t.Errorf("a chunk of %d bytes: %d held, %d counted, %d expected next", size, p.used.Held, c.counted, p.Usual(1))
 	}
 }
 
 // TestPoolFitsExactly: what fills the budget to the last byte fits.
 func TestPoolFitsExactly(t *testing.T) {
 	t.Parallel()
-	p := Memory{Usage: Usage{Held: 4}, Budget: 10}
+	p := Memory{used: Usage{Held: 4}, budget: 10}
 	if !p.Fits(6) || p.Fits(7) {
 		t.Errorf("of 10 bytes with 4 in use, 6 more fit: %v, 7 more: %v", p.Fits(6), p.Fits(7))
 	}

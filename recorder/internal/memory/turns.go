@@ -41,16 +41,51 @@ type Turns struct {
 
 // Turn is a large message for which its link waits.
 type Turn struct {
-	Chunk   *Chunk       // of the message; nil before the message begins, and after its end
-	Granted bool         // the message has a lease
-	Waiting bool         // the link waits for a lease or for memory
-	Need    int64        // bytes of memory for the whole message, as Memory counts them
-	Proven  bool         // the publisher has sent a whole large message before
-	Shared  int64        // bytes that have to stay free for each reserved shared chunk that is not in use
-	Arrived atomic.Int64 // bytes that have arrived; the link counts them without the lock
+	chunk   *Chunk       // of the message; nil before the message begins, and after its end
+	granted bool         // the message has a lease
+	waiting bool         // the link waits for a lease or for memory
+	need    int64        // bytes of memory for the whole message, as Memory counts them
+	proven  bool         // the publisher has sent a whole large message before
+	shared  int64        // bytes that have to stay free for each reserved shared chunk that is not in use
+	arrived atomic.Int64 // bytes that have arrived; the link counts them without the lock
 	seen    int64        // Arrived when the message last moved fast enough to keep its lease
 	seenAt  time.Time    // when seen was set
 }
+
+// NewTurn returns a message that will need so many bytes of memory, as Memory counts them.
+func NewTurn(need int64) Turn { return Turn{need: need} }
+
+// Need returns how many bytes of memory the whole message needs.
+func (f *Turn) Need() int64 { return f.need }
+
+// Begin notes that the message is received into c.
+func (f *Turn) Begin(c *Chunk) { f.chunk = c }
+
+// Chunk returns the chunk of the message; nil before Begin, and after Detach.
+func (f *Turn) Chunk() *Chunk { return f.chunk }
+
+// Detach takes the chunk from the message, which lives on with its link and must not keep a freed buffer alive.
+func (f *Turn) Detach() *Chunk {
+	c := f.chunk
+	f.chunk = nil
+	return c
+}
+
+// NoteArrived notes how much of the message is in its chunk. It needs no lock.
+func (f *Turn) NoteArrived() { f.arrived.Store(int64(f.chunk.builder.Len())) }
+
+// HasLease reports whether the message has a lease.
+func (f *Turn) HasLease() bool { return f.granted }
+
+// WaitBegan notes that the link waits for a lease or for memory. proven says that the publisher has sent a whole large message
+// before.
+func (f *Turn) WaitBegan(proven bool) { f.waiting, f.proven = true, proven }
+
+// WaitEnded notes that the link waits no longer.
+func (f *Turn) WaitEnded() { f.waiting = false }
+
+// Waits reports whether the link waits for a lease or for memory.
+func (f *Turn) Waits() bool { return f.waiting }
 
 // Enqueue puts f in the queue for a lease: first the messages that hold memory already, then those of
 // publishers that have shown that they send what they announce.
@@ -59,7 +94,7 @@ func (l *Turns) Enqueue(f *Turn) {
 		if f.begun() != o.begun() {
 			return f.begun()
 		}
-		return f.Proven && !o.Proven
+		return f.proven && !o.proven
 	}
 	i := slices.IndexFunc(l.queue, after)
 	if i < 0 {
@@ -79,8 +114,8 @@ func (l *Turns) grants(f *Turn, room int64) bool {
 		all, slow := l.claimed(first)
 		switch {
 		case first == f:
-			return all+first.Need <= room
-		case slow+first.Need <= room:
+			return all+first.need <= room
+		case slow+first.need <= room:
 			return false // first gets it as soon as those with a lease are complete
 		}
 	}
@@ -93,8 +128,8 @@ func (l *Turns) claimed(but *Turn) (all, slow int64) {
 	for _, f := range l.active {
 		switch {
 		case f == but:
-		case f.Granted:
-			all += max(f.Need, f.heldBytes())
+		case f.granted:
+			all += max(f.need, f.heldBytes())
 		default:
 			all += f.heldBytes()
 			slow += f.heldBytes()
@@ -116,32 +151,32 @@ func (l *Turns) grant(f *Turn, shared int64, now time.Time) {
 	if !slices.Contains(l.active, f) {
 		l.active = append(l.active, f)
 	}
-	f.Granted, f.Shared, f.seen, f.seenAt = true, shared, f.Arrived.Load(), now
+	f.granted, f.shared, f.seen, f.seenAt = true, shared, f.arrived.Load(), now
 }
 
 // Expire ends the leases of messages that arrive too slowly while others wait for a lease.
 func (l *Turns) Expire(now time.Time) {
 	for _, s := range l.active {
 		switch {
-		case !s.Granted:
-		case s.Waiting || s.Arrived.Load()-s.seen >= leaseBytes:
-			s.seen, s.seenAt = s.Arrived.Load(), now // the message waits for memory, not for its publisher
+		case !s.granted:
+		case s.waiting || s.arrived.Load()-s.seen >= leaseBytes:
+			s.seen, s.seenAt = s.arrived.Load(), now // the message waits for memory, not for its publisher
 		case len(l.queue) > 0 && now.Sub(s.seenAt) >= LeaseTime:
-			s.Granted = false
+			s.granted = false
 			l.mem.Signal()
 		}
 	}
 }
 
 // begun reports whether the message has a chunk.
-func (f *Turn) begun() bool { return f.Chunk != nil }
+func (f *Turn) begun() bool { return f.chunk != nil }
 
 // heldBytes returns the memory that counts for the message.
 func (f *Turn) heldBytes() int64 {
 	if !f.begun() {
 		return 0
 	}
-	return f.Chunk.Counted
+	return f.chunk.counted
 }
 
 // Buffer takes a free buffer for a large message, or returns nil. The buffer counts in whole although nothing has
@@ -149,20 +184,20 @@ func (f *Turn) heldBytes() int64 {
 // whole buffer.
 func (l *Turns) Buffer(proven bool, size int) *Chunk {
 	p := l.mem
-	fit, _ := fitting(p.Free, size)
+	fit, _ := fitting(p.free, size)
 	switch {
 	case fit < 0:
 		return nil
-	case p.Budget < 0:
+	case p.budget < 0:
 		return p.take(fit)
 	}
-	counted := p.Free[fit].Counted
-	room := p.Budget - p.keptShared() - p.Latched
-	if p.Blocks {
+	counted := p.free[fit].counted
+	room := p.budget - p.keptShared() - p.used.Latched
+	if p.o.Blocks {
 		room = p.largeRoom()
 	}
 	all, _ := l.claimed(nil)
-	if !proven || counted > p.Budget/reuseDivisor || all+counted > room {
+	if !proven || counted > p.budget/reuseDivisor || all+counted > room {
 		return nil
 	}
 	return p.take(fit)
@@ -176,7 +211,7 @@ func (l *Turns) Grant(f *Turn, now time.Time) bool {
 		return false
 	}
 	// Latched messages do not give memory back by themselves, so what they have cannot stay free.
-	beside := p.Budget - room - p.Latched
+	beside := p.budget - room - p.used.Latched
 	l.grant(f, max(min(p.SharedChunk(), beside/KeptChunks), 0), now)
 	return true
 }
@@ -197,7 +232,7 @@ func (l *Turns) End(f *Turn) {
 
 // Beside returns how many bytes have to be free so that f, which has a lease, may take more bytes.
 func (l *Turns) Beside(f *Turn, more int64) int64 {
-	return more + max(0, KeptChunks-int64(l.mem.Shared))*f.Shared
+	return more + max(0, KeptChunks-int64(l.mem.used.Shared))*f.shared
 }
 
 // SetShort notes that a message with a lease waits for memory, or that it goes on.

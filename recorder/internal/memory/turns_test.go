@@ -25,7 +25,7 @@ func TestLeasesAtTheirLimits(t *testing.T) {
 		l.grant(claim(10, 10), 1, time.Now())
 		slow := claim(90, 40)
 		l.grant(slow, 1, time.Now())
-		slow.Granted = false
+		slow.granted = false
 		first, second := claim(need, 0), claim(10, 0)
 		l.Enqueue(first)
 		l.Enqueue(second)
@@ -48,7 +48,7 @@ func TestOneCanAlwaysGoOn(t *testing.T) {
 	l := Turns{mem: new(Memory)}
 	for range rounds {
 		if len(l.active) < 8 && random.IntN(3) == 0 { // a message is announced
-			f := &Turn{Need: 1 + random.Int64N(room), Chunk: new(Chunk)}
+			f := &Turn{need: 1 + random.Int64N(room), chunk: new(Chunk)}
 			l.Enqueue(f)
 			if l.grants(f, room) {
 				l.grant(f, 1, time.Now())
@@ -58,18 +58,18 @@ func TestOneCanAlwaysGoOn(t *testing.T) {
 		for _, f := range slices.Clone(l.active) {
 			switch random.IntN(4) {
 			case 0: // bytes arrive
-				if f.Granted {
-					f.Chunk.Counted += random.Int64N(f.Need - f.Chunk.Counted + 1)
+				if f.granted {
+					f.chunk.counted += random.Int64N(f.need - f.chunk.counted + 1)
 				}
 			case 1: // too few
-				f.Granted = false
+				f.granted = false
 			case 2:
-				if f.Granted && f.Chunk.Counted == f.Need {
+				if f.granted && f.chunk.counted == f.need {
 					l.End(f)
 				}
 			}
 		}
-		if slices.ContainsFunc(l.active, func(f *Turn) bool { return f.Granted }) || len(l.active) == 0 {
+		if slices.ContainsFunc(l.active, func(f *Turn) bool { return f.granted }) || len(l.active) == 0 {
 			continue
 		}
 		for _, f := range l.active {
@@ -125,11 +125,11 @@ func TestWhatALeaseKeepsFree(t *testing.T) {
 	t.Parallel()
 	for latched, want := range map[int64]int64{0: 100, 4800: 100, 4801: 99, 5000: 0, 6000: 0} {
 		p := New(Options{Limit: 10_000, ChunkBytes: 100, Blocks: true})
-		p.Latched = latched
+		p.used.Latched = latched
 		f := claim(5000, 0)
-		p.Turns.Enqueue(f)
-		if !p.Turns.Grant(f, time.Now()) || f.Shared != want {
-			t.Errorf("beside %d bytes of latched messages a lease keeps %d bytes free for a chunk, want %d", latched, f.Shared, want)
+		p.turns.Enqueue(f)
+		if !p.turns.Grant(f, time.Now()) || f.shared != want {
+			t.Errorf("beside %d bytes of latched messages a lease keeps %d bytes free for a chunk, want %d", latched, f.shared, want)
 		}
 	}
 }
@@ -139,14 +139,14 @@ func TestNextMayBeFirst(t *testing.T) {
 	t.Parallel()
 	woken := 0
 	p := New(Options{Limit: 10_000, ChunkBytes: 100})
-	p.Freed = func() { woken++ }
+	p.o.Freed = func() { woken++ }
 	first, second := claim(1, 0), claim(1, 0)
-	p.Turns.Enqueue(first)
-	p.Turns.Enqueue(second)
-	if p.Turns.Dequeue(first); woken != 1 {
+	p.turns.Enqueue(first)
+	p.turns.Enqueue(second)
+	if p.turns.Dequeue(first); woken != 1 {
 		t.Errorf("the second message was woken %d times, want once", woken)
 	}
-	if p.Turns.Dequeue(second); woken != 1 {
+	if p.turns.Dequeue(second); woken != 1 {
 		t.Error("the last message of the queue woke somebody")
 	}
 }
@@ -155,10 +155,10 @@ func TestNextMayBeFirst(t *testing.T) {
 func TestBesideALease(t *testing.T) {
 	t.Parallel()
 	for shared, want := range map[int]int64{0: 5200, 1: 5100, 2: 5000, 3: 5000} {
-		p := Memory{Usage: Usage{Shared: shared}}
-		f := &Turn{Shared: 100}
-		p.Turns.mem = &p
-		if got := p.Turns.Beside(f, 5000); got != want {
+		p := Memory{used: Usage{Shared: shared}}
+		f := &Turn{shared: 100}
+		p.turns.mem = &p
+		if got := p.turns.Beside(f, 5000); got != want {
 			t.Errorf("with %d shared chunks %d bytes have to be free, want %d", shared, got, want)
 		}
 	}
@@ -170,40 +170,40 @@ func TestLeases(t *testing.T) {
 	now := time.Now()
 	const room = 100
 	message := func(l *Turns, need, counted int64) *Turn {
-		f := &Turn{Chunk: &Chunk{Counted: counted}, Need: need}
+		f := &Turn{chunk: &Chunk{counted: counted}, need: need}
 		l.grant(f, 1, now)
 		return f
 	}
 	signals := 0
 	l := Turns{mem: New(Options{Freed: func() { signals++ }})}
 	fast := message(&l, 60, 10)
-	big, fits := &Turn{Need: 60}, &Turn{Need: 30}
+	big, fits := &Turn{need: 60}, &Turn{need: 30}
 	l.Enqueue(big)
 	l.Enqueue(fits)
 	if l.grants(big, room) || l.grants(fits, room) {
 		t.Error("more than there is room for, or out of turn")
 	}
-	if l.Expire(now.Add(LeaseTime - 1)); !fast.Granted {
+	if l.Expire(now.Add(LeaseTime - 1)); !fast.granted {
 		t.Error("a lease ended early")
 	}
-	fast.Arrived.Store(leaseBytes)
+	fast.arrived.Store(leaseBytes)
 	l.Expire(now.Add(LeaseTime))
-	if l.Expire(now.Add(2*LeaseTime - 1)); !fast.Granted || signals != 0 {
+	if l.Expire(now.Add(2*LeaseTime - 1)); !fast.granted || signals != 0 {
 		t.Error("the lease of a message that moves ended")
 	}
 	l.Expire(now.Add(2 * LeaseTime))
-	if l.Expire(now.Add(2 * LeaseTime)); fast.Granted || signals != 1 {
+	if l.Expire(now.Add(2 * LeaseTime)); fast.granted || signals != 1 {
 		t.Errorf("the lease of a message that stands still goes on, or ended %d times", signals)
 	}
 	if !l.grants(big, room) {
 		t.Error("no lease although what has arrived leaves room")
 	}
-	fast.Chunk.Counted = 50 // a slow message holds so much that the first cannot come
+	fast.chunk.counted = 50 // a slow message holds so much that the first cannot come
 	if l.grants(big, room) || !l.grants(fits, room) {
 		t.Error("a message waits behind one for which there will be no room")
 	}
 	l.Dequeue(big)
-	proven := &Turn{Need: 1, Proven: true}
+	proven := &Turn{need: 1, proven: true}
 	l.Enqueue(proven)
 	l.Enqueue(fast)
 	if l.queue[0] != fast || l.queue[1] != proven || l.queue[2] != fits {
@@ -213,7 +213,7 @@ func TestLeases(t *testing.T) {
 	l.Dequeue(fast)
 	l.Dequeue(fits)
 	l.grant(fast, 1, now)
-	if l.Expire(now.Add(time.Hour)); !fast.Granted {
+	if l.Expire(now.Add(time.Hour)); !fast.granted {
 		t.Error("a lease ended although nobody waits")
 	}
 	l.End(fast)
@@ -245,19 +245,19 @@ func TestWhoReusesABuffer(t *testing.T) {
 		in := New(Options{Limit: -1, ChunkBytes: 100})
 		free := grownChunk(t, in, 5000)
 		in.Put(free)
-		in.Latched = 50
+		in.used.Latched = 50
 		if !c.endless {
-			in.Budget = reuseDivisor*free.Counted + c.budgetOff
-			room := in.Budget - 200 - 50
-			if in.Blocks = c.blocks; c.blocks {
-				room = in.Budget / 2
+			in.budget = reuseDivisor*free.counted + c.budgetOff
+			room := in.budget - 200 - 50
+			if in.o.Blocks = c.blocks; c.blocks {
+				room = in.budget / 2
 			}
-			in.Turns.grant(claim(room-free.Counted+c.othersOff, 0), 1, time.Now())
+			in.turns.grant(claim(room-free.counted+c.othersOff, 0), 1, time.Now())
 		}
-		if in.Turns.Buffer(c.proven, 1_000_000) != nil {
+		if in.turns.Buffer(c.proven, 1_000_000) != nil {
 			t.Errorf("%s: a buffer for a message that it is too small for", name)
 		}
-		if got := in.Turns.Buffer(c.proven, 5000); (got == free) != c.want || (got != nil) != c.want {
+		if got := in.turns.Buffer(c.proven, 5000); (got == free) != c.want || (got != nil) != c.want {
 			t.Errorf("%s: buffer %p, want %p: %v", name, got, free, c.want)
 		}
 	}
@@ -276,7 +276,7 @@ func TestSharedChunksBesideLargeMessages(t *testing.T) {
 		{1, KeptChunks - 1, true},
 		{1, KeptChunks, false},
 	} {
-		p := Memory{Usage: Usage{Shared: c.shared}, Turns: Turns{short: c.waits}}
+		p := Memory{used: Usage{Shared: c.shared}, turns: Turns{short: c.waits}}
 		if got := !p.LargeFirst(); got != c.want {
 			t.Errorf("%+v: there is a chunk: %v", c, got)
 		}

@@ -56,7 +56,7 @@ func (r recording) recorded(t *testing.T) (texts map[string][]string, latched []
 			continue
 		}
 		item.Chunk.Seal(nil)
-		for m, err := range item.Chunk.Sealed.Messages() {
+		for m, err := range item.Chunk.Sealed().Messages() {
 			if err != nil {
 				t.Fatal(err)
 			}

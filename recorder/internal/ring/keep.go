@@ -16,20 +16,19 @@ func (r *Ring) Claim(n int64) bool {
 	return true
 }
 
-// OwnMemory returns memory for the record of a sealed chunk, nil if the record stays in its buffer: the
-// record fills the buffer well, or all memory waits for the disk. A record that does not fill its
-// buffer well, because it is compressed or was sealed early, gets memory of its own, so that the ring
-// reaches far back.
-func (r *Ring) OwnMemory(c *memory.Chunk) []byte {
-	n := len(c.Sealed.Record)
-	if 4*int64(n) >= 3*c.Counted {
+// OwnMemory returns memory for a sealed record of n bytes, nil if the record stays in its buffer: the record fills the
+// buffer well, or all memory waits for the disk. counted is how many bytes the memory counts for the buffer. A record
+// that does not fill its buffer well, because it is compressed or was sealed early, gets memory of its own, so that the
+// ring reaches far back.
+func (r *Ring) OwnMemory(n int, counted int64) []byte {
+	if 4*int64(n) >= 3*counted {
 		return nil
 	}
 	if spare := r.takeSpare(n); spare != nil {
 		return spare // counted already
 	}
 	// The chunks of a requested snapshot must not displace each other: this chunk comes back in a moment.
-	if (r.pending == 0 || n > 2*r.mem.ChunkBytes) && !r.mem.MakeRoom(int64(n), memory.ForAny) {
+	if (r.pending == 0 || n > 2*r.mem.ChunkBytes()) && !r.mem.MakeRoom(int64(n), memory.ForAny) {
 		return nil
 	}
 	r.mem.Use(int64(n))

@@ -3,9 +3,6 @@ package ring
 import (
 	"testing"
 	"time"
-
-	"github.com/gorosbag/gorosbag/bagfmt/chunk"
-	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // TestSpareMemoryFits: a record takes a spare piece of memory that it fills to two thirds or more.
@@ -43,12 +40,12 @@ func TestOwnMemory(t *testing.T) {
 		r := ringOf(2, time.Now())
 		r.mem.SetBudget(c.budget)
 		r.pending = c.pending
-		got := r.OwnMemory(&memory.Chunk{Counted: int64(c.buffer), Sealed: &chunk.Sealed{Record: make([]byte, c.record)}})
+		got := r.OwnMemory(c.record, int64(c.buffer))
 		if (got != nil) != c.own || len(r.chunks) != c.chunks {
 			t.Errorf("%s: own memory %v, %d chunks left; want %v, %d", name, got != nil, len(r.chunks), c.own, c.chunks)
 		}
-		if want := r.Held() + int64(cap(got)); r.mem.Held != want {
-			t.Errorf("%s: %d bytes are counted, want %d", name, r.mem.Held, want)
+		if want := r.Held() + int64(cap(got)); r.mem.Usage().Held != want {
+			t.Errorf("%s: %d bytes are counted, want %d", name, r.mem.Usage().Held, want)
 		}
 	}
 }
@@ -59,8 +56,8 @@ func TestOwnMemoryIsSpareMemory(t *testing.T) {
 	r := ringOf(0, time.Now())
 	r.spare = [][]byte{make([]byte, 0, 80)}
 	r.mem.Use(80)
-	got := r.OwnMemory(&memory.Chunk{Counted: 1000, Sealed: &chunk.Sealed{Record: make([]byte, 60)}})
-	if cap(got) != 80 || len(r.spare) != 0 || r.mem.Held != 80 {
-		t.Errorf("memory of %d bytes, %d counted; want the spare 80", cap(got), r.mem.Held)
+	got := r.OwnMemory(60, 1000)
+	if cap(got) != 80 || len(r.spare) != 0 || r.mem.Usage().Held != 80 {
+		t.Errorf("memory of %d bytes, %d counted; want the spare 80", cap(got), r.mem.Usage().Held)
 	}
 }

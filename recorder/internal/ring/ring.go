@@ -142,9 +142,9 @@ func (r *Ring) Reclaim(why memory.Purpose, filled int64) bool {
 	switch {
 	case why == memory.ForLarge && r.pending > 0:
 		return false
-	case why == memory.ForMessages && r.mem.Blocks && filled > r.mem.Budget-r.o.Most:
+	case why == memory.ForMessages && r.mem.Blocks() && filled > r.mem.Budget()-r.o.Most:
 		return false
-	case why == memory.ForMessages && r.pending > 0 && (r.mem.Blocks || r.o.Only):
+	case why == memory.ForMessages && r.pending > 0 && (r.mem.Blocks() || r.o.Only):
 		return false
 	case len(r.spare) > 0:
 		last := len(r.spare) - 1

@@ -10,11 +10,15 @@ import (
 )
 
 // ringOf returns a ring with chunks of 100 bytes, one a second, in a buffer of 10,000 bytes.
-func ringOf(chunks int, start time.Time) *Ring {
-	mem := memory.New(memory.Options{Limit: 10_000, ChunkBytes: 100})
+func ringOf(chunks int, start time.Time) *Ring { return ringWhere(false, chunks, start) }
+
+// ringWhere is a ringOf where links may wait.
+func ringWhere(linksWait bool, chunks int, start time.Time) *Ring {
+	mem := memory.New(memory.Options{Limit: 10_000, ChunkBytes: 100, Blocks: linksWait})
 	latched := latch.New(mem, false)
 	r := New(Options{Most: 1 << 40}, mem, &latched)
-	mem.Reserve, latched.Free = r, r.Free
+	mem.KeepReserve(r)
+	latched.Free = r.Free
 	for i := range chunks {
 		at := start.Add(time.Duration(i) * time.Second)
 		r.push(&latch.Chunk{Memory: make([]byte, 0, 100), Weight: 100, FirstAt: at, LastAt: at.Add(500 * time.Millisecond)})
@@ -79,25 +83,25 @@ func TestRingGivesMemory(t *testing.T) {
 	r := ringOf(3, time.Now())
 	second := r.chunks[1].FirstAt
 	r.spare = [][]byte{make([]byte, 0, 70)}
-	r.mem.Held += 70
-	if r.Held() != 370 || r.mem.Reserve.Reclaimable() != 370 {
-		t.Errorf("the ring holds %d bytes, of which the intake may have %d; want 370", r.Held(), r.mem.Reserve.Reclaimable())
+	r.mem.Use(70)
+	if r.Held() != 370 || r.Reclaimable() != 370 {
+		t.Errorf("the ring holds %d bytes, of which the intake may have %d; want 370", r.Held(), r.Reclaimable())
 	}
-	if !r.Reclaim(memory.ForAny, 0) || r.mem.Held != 300 || len(r.spare) != 0 || r.short {
-		t.Errorf("with spare memory: %d held, %d pieces spare, too short: %v", r.mem.Held, len(r.spare), r.short)
+	if !r.Reclaim(memory.ForAny, 0) || r.mem.Usage().Held != 300 || len(r.spare) != 0 || r.short {
+		t.Errorf("with spare memory: %d held, %d pieces spare, too short: %v", r.mem.Usage().Held, len(r.spare), r.short)
 	}
 	if r.spare[:1][0] != nil {
 		t.Error("the memory that was given up is still there")
 	}
 	r.mem.SetBudget(250) // so that nothing is spare
 	before := r.chunks
-	if !r.Reclaim(memory.ForAny, 0) || r.mem.Held != 200 || !r.short || !r.chunks[0].FirstAt.Equal(second) || before[0] != nil {
-		t.Errorf("without: %d held, too short: %v", r.mem.Held, r.short)
+	if !r.Reclaim(memory.ForAny, 0) || r.mem.Usage().Held != 200 || !r.short || !r.chunks[0].FirstAt.Equal(second) || before[0] != nil {
+		t.Errorf("without: %d held, too short: %v", r.mem.Usage().Held, r.short)
 	}
 	for r.Reclaim(memory.ForAny, 0) {
 	}
-	if r.mem.Held-r.Held() != 0 || len(r.chunks) != 0 || r.bytes != 0 {
-		t.Errorf("at the end %d held, %d chunks", r.mem.Held, len(r.chunks))
+	if r.mem.Usage().Held-r.Held() != 0 || len(r.chunks) != 0 || r.bytes != 0 {
+		t.Errorf("at the end %d held, %d chunks", r.mem.Usage().Held, len(r.chunks))
 	}
 }
 
@@ -109,14 +113,14 @@ func TestSpareMemoryOfTheRing(t *testing.T) {
 	for range 6 {
 		r.dropOldest()
 	}
-	if len(r.spare) != 4 || r.mem.Held != 400 {
-		t.Errorf("%d pieces spare, %d bytes held; want 4 of 100 bytes", len(r.spare), r.mem.Held)
+	if len(r.spare) != 4 || r.mem.Usage().Held != 400 {
+		t.Errorf("%d pieces spare, %d bytes held; want 4 of 100 bytes", len(r.spare), r.mem.Usage().Held)
 	}
 	full := ringOf(1, time.Now())
-	full.mem.Held = full.mem.Budget + 1
+	full.mem.Use(full.mem.Budget() + 1 - full.mem.Usage().Held)
 	full.dropOldest()
-	if len(full.spare) != 0 || full.mem.Held != full.mem.Budget-99 {
-		t.Errorf("beyond the budget %d pieces are kept, %d bytes held", len(full.spare), full.mem.Held)
+	if len(full.spare) != 0 || full.mem.Usage().Held != full.mem.Budget()-99 {
+		t.Errorf("beyond the budget %d pieces are kept, %d bytes held", len(full.spare), full.mem.Usage().Held)
 	}
 }
 
@@ -140,13 +144,10 @@ func TestWhenTheIntakeGetsTheRing(t *testing.T) {
 		"links wait, asked":                  {blocks: true, asked: true, filled: 2500},
 		"however much is filled, when lossy": {filled: 9000, want: true},
 	} {
-		r := ringOf(3, time.Now())
+		r := ringWhere(s.blocks, 3, time.Now())
 		r.o.Most = 7500
-		r.mem.Held = 300 + s.filled + 40 + 60
-		r.mem.Idle, r.mem.Latched = 40, 60
-		if s.blocks {
-			r.mem.Blocks = true
-		}
+		r.mem.Use(s.filled)
+		r.mem.UseLatched(60)
 		if s.only {
 			r.o.Only = true
 		}

@@ -39,15 +39,15 @@ func (s *Sink) writeReport() error {
 // writeOwn writes one message as a chunk.
 func (s *Sink) writeOwn(c *rosbag.Connection, at rosbag.Time, frame []byte) error {
 	own := new(memory.Chunk)
-	own.Builder.Reset(nil)
-	own.Builder.AppendRun(c, at, frame, 1)
+	own.Builder().Reset(nil)
+	own.Builder().AppendRun(c, at, frame, 1)
 	if err := own.Seal(encode.NewCompressor(s.cfg.Compression, s.cfg.Log)); err != nil {
 		encode.WarnUncompressed(s.cfg.Log, err)
 	}
-	if err := s.Bags.WriteChunk(s.Current(), own.Sealed); err != nil {
+	if err := s.Bags.WriteChunk(s.Current(), own.Sealed()); err != nil {
 		return err
 	}
-	own.Part = s.cfg.Files.OwnWritten(c, len(frame)-4)
-	s.written(own)
+	s.cfg.Files.OwnWritten(c, own.Sealed(), len(frame)-4, s.Current().Part)
+	s.noteWritten(own.Sealed())
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
@@ -150,29 +151,29 @@ func (s *Sink) Execute(c *queue.Command) {
 func (s *Sink) store(c *memory.Chunk) {
 	switch {
 	case s.err != nil:
-		s.cfg.Files.Lose(c.Sealed, control.DropDisk)
+		s.cfg.Files.Lose(c.Sealed(), control.DropDisk)
 		return
 	case s.drainAborted():
-		s.cfg.Files.Lose(c.Sealed, control.DropAborted)
+		s.cfg.Files.Lose(c.Sealed(), control.DropAborted)
 		return
 	}
-	if err := s.writeChunk(c.Sealed); err != nil {
+	if err := s.writeChunk(c.Sealed()); err != nil {
 		s.err = err
 		s.halt()
-		s.cfg.Files.Lose(c.Sealed, control.DropDisk)
+		s.cfg.Files.Lose(c.Sealed(), control.DropDisk)
 		return
 	}
-	s.written(c)
+	s.cfg.Files.Written(c, s.Current().Part)
+	s.noteWritten(c.Sealed())
 }
 
-// written counts a chunk that is in the file.
-func (s *Sink) written(c *memory.Chunk) {
-	if s.newest.Before(c.Sealed.End) {
-		s.newest = c.Sealed.End
+// noteWritten notes that a chunk is in the file.
+func (s *Sink) noteWritten(c *chunk.Sealed) {
+	if s.newest.Before(c.End) {
+		s.newest = c.End
 	}
-	s.Current().Count(c.Sealed)
-	s.cfg.Encoder.Written(c.Sealed.Compression)
-	s.cfg.Files.Written(c, int64(len(c.Sealed.Record)), s.Current().Part)
+	s.Current().Count(c)
+	s.cfg.Encoder.Written(c.Compression)
 }
 
 // halt ends the recording: no file can be written.

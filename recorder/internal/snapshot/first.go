@@ -41,16 +41,16 @@ func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, w
 	if fresh == nil {
 		return old, true
 	}
-	fresh.Builder.Reset(nil)
+	fresh.Builder().Reset(nil)
 	if !done {
 		sn.addConns([]*latch.Chunk{old}) // a chunk of the post-roll may have new ones
 		for _, c := range sn.Conns {
-			fresh.Builder.AppendRun(c, rosbag.Time{}, nil, 0)
+			fresh.Builder().AppendRun(c, rosbag.Time{}, nil, 0)
 		}
 	}
-	err := w.divide(sn, old, from, &fresh.Builder)
+	err := w.divide(sn, old, from, fresh.Builder())
 	switch {
-	case err == nil && fresh.Builder.Messages() == 0:
+	case err == nil && fresh.Builder().Messages() == 0:
 		sn.firstDone = done
 		w.In.Release(fresh)
 		w.In.GiveBack(old)
@@ -68,7 +68,7 @@ func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, w
 	}
 	w.In.GiveBack(old)
 	w.In.Count(fresh)
-	return &latch.Chunk{Sealed: fresh.Sealed, Buffer: fresh, FirstAt: old.FirstAt, LastAt: old.LastAt}, true
+	return &latch.Chunk{Sealed: fresh.Sealed(), Buffer: fresh, FirstAt: old.FirstAt, LastAt: old.LastAt}, true
 }
 
 // windowIn returns how long after the first message of a chunk the window of a snapshot begins, by the stamps of the

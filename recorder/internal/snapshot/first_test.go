@@ -54,15 +54,15 @@ func sealedChunk(t *testing.T, in *intake.Intake, first, last time.Time, message
 	if c == nil {
 		t.Fatal("no memory")
 	}
-	c.Builder.Reset(nil)
+	c.Builder().Reset(nil)
 	for _, m := range messages {
-		c.Builder.AppendRun(m.c, m.at, m.frame, 1)
+		c.Builder().AppendRun(m.c, m.at, m.frame, 1)
 	}
 	in.Snapshots().Count(c)
 	if err := c.Seal(nil); err != nil {
 		t.Fatal(err)
 	}
-	c.FirstAt, c.LastAt = first, last
+	c.Came(first, last)
 	return c
 }
 

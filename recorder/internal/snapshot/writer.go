@@ -289,9 +289,9 @@ func (w *Writer) KeepMissed(next *queue.FileStart) {
 			w.Log.Warn("no memory to keep a latched message for a snapshot", zap.String("topic", l.Conn.Topic))
 			continue
 		}
-		c.Builder.Reset(nil)
-		c.Builder.AppendRun(l.Conn, next.Stamp, l.Frame, 1)
-		c.FirstAt, c.LastAt = next.At, next.At
+		c.Builder().Reset(nil)
+		c.Builder().AppendRun(l.Conn, next.Stamp, l.Frame, 1)
+		c.Came(next.At, next.At)
 		w.In.Count(c)
 		_ = c.Seal(nil) // has no codec that could fail
 		w.Keep(c)
