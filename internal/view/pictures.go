@@ -131,6 +131,9 @@ func (v *Viewer) hints(w *stream.Stream, r *http.Request) error {
 		return err
 	}
 	judge := func(at rosbag.Time) error {
+		if at.Before(topic.First) {
+			return nil
+		}
 		other, err := s.At(r.Context(), topic.Name, at)
 		if err == nil {
 			_, err = v.small(r, s, topic, other)
@@ -176,10 +179,10 @@ func (v *Viewer) hints(w *stream.Stream, r *http.Request) error {
 	return nil
 }
 
-// frozenSince returns since when a picture is frozen, if it is.
+// frozenSince returns since when pictures are all the same, if they are.
 func frozenSince(hints []picture.Hint) (rosbag.Time, bool) {
 	for _, h := range hints {
-		if h.Word == "frozen" {
+		if h.Since != 0 {
 			return rosbag.Time{}.Add(time.Duration(h.Since * 1e9)), true
 		}
 	}

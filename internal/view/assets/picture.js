@@ -1,7 +1,7 @@
 // Pictures of cameras, with hints and a strip of small ones; the panel also has the scenes of other types.
 
 import { $, el, set, plain } from "/static/common.js";
-import { state, on, go, latest, settled, address, failure, get, clock, plainSeconds } from "/static/view.js";
+import { state, on, go, mark, latest, settled, address, failure, get, clock, plainSeconds } from "/static/view.js";
 import { sized } from "/static/timeline.js";
 import { scenePart } from "/static/scene.js";
 
@@ -87,9 +87,10 @@ export function picturePanel() {
     });
     if (p === null) return;
     known = state.live ? p.about.id : "";
-    paint(canvas, p.bitmap);
     problem.hidden = true;
     canvas.hidden = false;
+    paint(canvas, p.bitmap);
+    mark("picture");
     options.hidden = !p.about.range && !/^(8UC1|mono8)$/.test(p.about.encoding);
     labelsLabel.hidden = !/^(8UC1|mono8)$/.test(p.about.encoding);
     ranges.hidden = !p.about.range;

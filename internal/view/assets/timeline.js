@@ -1,7 +1,7 @@
 // The time line: a row for each topic with its density, the ruler above, and the gestures.
 
 import { $, el, set, plain, hertz, bytes, count, say } from "/static/common.js";
-import { state, on, tell, get, latest, settled, soon, show, zoom, go, choose, select, inView, clock, plainSeconds } from "/static/view.js";
+import { state, on, tell, get, mark, latest, settled, soon, show, zoom, go, choose, select, inView, clock, plainSeconds } from "/static/view.js";
 import { drawThumbs } from "/static/rowthumbs.js";
 
 const narrow = matchMedia("(max-width: 720px)");
@@ -11,6 +11,7 @@ const rowHeight = () => (narrow.matches ? 56 : 32);
 const densities = new Map(); // by topic: what is drawn of it
 const seconds = new Map(); // the same of the bag to compare with
 let order = []; // topics that are shown
+const made = new WeakMap(); // rows by topic
 let colors = {};
 let hover = null; // seconds under the pointer
 let selecting = false; // a drag selects a part
@@ -27,8 +28,13 @@ export function timeline() {
   on("topic", chosen);
   $("sort").onchange = list;
   $("filter").oninput = list;
-  $("rows").addEventListener("scroll", () => { draw(); fetchSoon(); }, { passive: true });
-  new ResizeObserver(() => { readColors(); list(); }).observe($("rows").parentElement);
+  $("rows").addEventListener("scroll", changed, { passive: true });
+  let width = 0;
+  new ResizeObserver(() => { // the height follows from the rows
+    if (width === (width = $("rows").parentElement.clientWidth)) return;
+    readColors();
+    list();
+  }).observe($("rows").parentElement);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     readColors();
     for (const [all, color] of [[densities, colors.accent], [seconds, colors.second]]) for (const d of all.values()) d.picture = picture(d.levels, d.bins, color);
@@ -82,18 +88,30 @@ function list() {
   $("rows-none").hidden = order.length > 0;
   $("rows").hidden = order.length === 0;
   const height = rowHeight();
-  $("rows").lastChild.replaceChildren(...order.map((t) => {
-    const li = el("li", "row", "", el("span", "mono name", plain(t.name)), el("span", "facts", facts(t)));
-    li.style.height = height + "px";
-    li.id = "topic-" + t.row;
-    li.setAttribute("role", "option");
-    li.setAttribute("aria-selected", t === state.topic);
-    li.title = t.type;
-    if (stopped(t)) li.lastChild.classList.add("bad");
-    return li;
-  }));
+  $("rows").lastChild.style.height = order.length * height + "px";
   $("rows").style.maxHeight = Math.min(Math.max(height * 4, innerHeight * (narrow.matches ? 0.5 : 0.55)), Math.max(order.length, 1) * height) + "px";
   changed();
+}
+
+// fill puts the rows into the page of which something is seen, and some more.
+function fillRows() {
+  const height = rowHeight(), { first, rows } = visible();
+  const from = Math.max(0, first - 10), list = $("rows").lastChild;
+  const shown = order.slice(from, first + rows.length + 10).map((t, i) => rowOf(t, from + i, height));
+  list.style.paddingTop = from * height + "px";
+  if (shown.length !== list.children.length || shown.some((li, i) => li !== list.children[i])) list.replaceChildren(...shown);
+}
+
+// rowOf returns the row of a topic; it is made anew when it is to say something else.
+function rowOf(t, i, height) {
+  const says = facts(t), old = made.get(t);
+  const li = old?.says === says ? old.li : el("li", "row", "", el("span", "mono name", plain(t.name)), el("span", "facts" + (stopped(t) ? " bad" : ""), says));
+  if (li !== old?.li) made.set(t, { li, says });
+  li.style.height = height + "px";
+  li.id = "topic-" + t.row;
+  li.title = t.type;
+  for (const [name, value] of [["role", "option"], ["aria-selected", t === state.topic], ["aria-setsize", order.length], ["aria-posinset", i + 1]]) li.setAttribute(name, value);
+  return li;
 }
 
 // stopped reports whether a topic ends with a gap.
@@ -114,14 +132,12 @@ function facts(t) {
 }
 
 function chosen() {
-  for (const li of $("rows").lastChild.children) {
-    const is = li.id === "topic-" + state.topic?.row;
-    li.setAttribute("aria-selected", is);
-    if (is) {
-      $("rows").setAttribute("aria-activedescendant", li.id);
-      li.scrollIntoView({ block: "nearest" });
-    }
+  const i = order.indexOf(state.topic), box = $("rows"), height = rowHeight();
+  if (i >= 0) {
+    box.scrollTop = Math.min(Math.max(box.scrollTop, (i + 1) * height - box.clientHeight), i * height);
+    box.setAttribute("aria-activedescendant", "topic-" + state.topic.row);
   }
+  fillRows();
   draw();
 }
 
@@ -221,6 +237,7 @@ const draw = soon(() => {
   const g = sized(canvas, box.clientWidth, box.clientHeight);
   canvas.style.marginBottom = -box.clientHeight + "px";
   const { first, rows } = visible();
+  fillRows();
   g.save();
   g.beginPath();
   g.rect(s.left, 0, s.width, box.clientHeight);
@@ -238,6 +255,7 @@ const draw = soon(() => {
   lines(g, s, box.clientHeight);
   g.restore();
   ruler();
+  if (densities.size) mark("time line");
 });
 
 function row(g, s, t, top, high) {

@@ -47,6 +47,11 @@ export async function failure(r) {
   }
 }
 
+// mark notes in the browser's own record of the page when something was there first: what a user waits for is measured.
+export function mark(name) {
+  if (performance.getEntriesByName(name).length === 0) performance.mark(name);
+}
+
 // latest makes a function that asks for the answer to its last call only: the newest wins, what is older is given up.
 export function latest(ask) {
   let going = null;

@@ -1,7 +1,6 @@
 package picture
 
 import (
-	"hash/fnv"
 	"image"
 
 	"github.com/gorosbag/gorosbag/internal/view/picture/internal/draw"
@@ -18,8 +17,11 @@ type Figures struct {
 	// compare only what one camera sees, in pictures made with the same Options.
 	Sharpness float64
 
+	// Uniform: all pixels are alike, so that there is nothing to see.
+	Uniform bool
+
 	camera bool   // it is a picture of brightness, so that the above mean something
-	hash   uint64 // of the small picture
+	bytes  uint64 // hash of the picture in the message
 }
 
 // Figures measures a picture; ok is false for one that was not decoded: see Options.Pixels.
@@ -28,10 +30,9 @@ func (p *Picture) Figures() (f Figures, ok bool) {
 		return f, false
 	}
 	img := smallGray(p.Image)
-	h := fnv.New64a()
-	_, _ = h.Write(img.Pix) // never fails
-	f = Figures{camera: !p.exact, hash: h.Sum64()}
+	f = Figures{camera: !p.exact, bytes: p.bytes, Uniform: true}
 	for _, v := range img.Pix {
+		f.Uniform = f.Uniform && v == img.Pix[0]
 		switch {
 		case v < 16:
 			f.Dark++

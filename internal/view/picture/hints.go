@@ -20,10 +20,10 @@ const (
 
 // Hint is a word about a picture.
 type Hint struct {
-	// Word is "dark", "overexposed", "frozen" or "blurred".
+	// Word is "dark", "overexposed", "blurred", "frozen" or, of a picture in which nothing is to be seen, "uniform".
 	Word string `json:"word"`
-	// Since is the time from which on all pictures that are known are the same, if it is "frozen", in seconds
-	// since 1970.
+	// Since is the time from which on all pictures that are known are the same, byte by byte, in seconds since 1970:
+	// always if it is "frozen", and zero if it is "uniform" for a moment only.
 	Since float64 `json:"since,omitempty"`
 }
 
@@ -67,16 +67,23 @@ func (h *History) Hints(at rosbag.Time) (hints []Hint) {
 			hints = append(hints, Hint{Word: "dark"})
 		case s.Bright >= brightPart:
 			hints = append(hints, Hint{Word: "overexposed"})
-		case s.Sharpness < blurred*h.medianSharpness():
+		case !s.Uniform && s.Sharpness < blurred*h.medianSharpness():
 			hints = append(hints, Hint{Word: "blurred"})
 		}
 	}
-	since := i
-	for since > 0 && h.samples[since-1].hash == s.hash {
-		since--
+	first := i
+	for first > 0 && h.samples[first-1].bytes == s.bytes {
+		first--
 	}
-	if from := h.samples[since].at; at.Sub(from) > frozenFor {
-		hints = append(hints, Hint{"frozen", float64(from.Sec) + float64(from.Nsec)/1e9})
+	since := 0.0
+	if from := h.samples[first].at; at.Sub(from) > frozenFor {
+		since = float64(from.Sec) + float64(from.Nsec)/1e9
+	}
+	switch {
+	case s.Uniform: // the bytes of a covered lens are equal, too, so that nobody can tell whether the camera works
+		hints = append(hints, Hint{"uniform", since})
+	case since > 0:
+		hints = append(hints, Hint{"frozen", since})
 	}
 	return hints
 }

@@ -28,6 +28,23 @@ func squares(low, high uint8) sensor_msgs.Image {
 	return m
 }
 
+// solidRaw is a picture of one level, but for one pixel.
+func solidRaw(level, other uint8) sensor_msgs.Image {
+	m := squares(level, level)
+	m.Data[40] = other
+	return m
+}
+
+// noisy is a picture that is larger than what is measured, in which one pixel differs that is not looked at.
+func noisy(level uint8) sensor_msgs.Image {
+	m := raw("mono8", 960, 2, 1, "")
+	for i := range 960 * 2 {
+		m.Data = append(m.Data, uint8(i%960/4))
+	}
+	m.Data[2] = level
+	return m
+}
+
 func figures(t *testing.T, msg any) picture.Figures {
 	t.Helper()
 	p, err := show(t, msg, picture.Options{Width: 320, Height: 320, Pixels: true})
@@ -100,6 +117,12 @@ func TestHints(t *testing.T) {
 		"frozen":              {many(0, 9, at{9, sharp(8)}, at{10, sharp(8)}, at{11, sharp(8)}), 11, []picture.Hint{{"frozen", 8}}},
 		"frozen, added later": {append([]at{{11, sharp(8)}, {10, sharp(8)}}, many(0, 9)...), 11, []picture.Hint{{"frozen", 8}}},
 		"frozen for 2 s":      {many(0, 9, at{9, sharp(8)}, at{10, sharp(8)}), 10, nil},
+		"black is not frozen": {
+			[]at{{1, solidRaw(0, 0)}, {9, solidRaw(0, 0)}}, 9, []picture.Hint{{Word: "dark"}, {"uniform", 1}},
+		},
+		"black that flickers":  {[]at{{1, solidRaw(0, 1)}, {9, solidRaw(0, 2)}}, 9, []picture.Hint{{Word: "dark"}}},
+		"noise of full pixels": {[]at{{1, noisy(1)}, {9, noisy(2)}}, 9, nil},
+		"gray":                 {many(0, 9, at{9, solidRaw(99, 99)}), 9, []picture.Hint{{Word: "uniform"}}},
 		"depth is not dark":   {[]at{{1, depth()}}, 1, nil},
 		"depth is frozen":     {[]at{{1, depth()}, {9, depth()}}, 9, []picture.Hint{{"frozen", 1}}},
 	} {

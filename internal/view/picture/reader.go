@@ -3,6 +3,7 @@ package picture
 import (
 	"bytes"
 	"fmt"
+	"hash/maphash"
 	"image"
 	"image/jpeg"
 	"image/png"
@@ -49,7 +50,8 @@ type Picture struct {
 	Encoded   []byte `json:"-"`
 	MediaType string `json:"-"`
 
-	exact bool // edges and values count, so that JPEG must not blur them
+	exact bool   // edges and values count, so that JPEG must not blur them
+	bytes uint64 // hash of the picture in the message, if it was wanted for its figures
 }
 
 // Reader makes pictures of messages of one type. It never changes, and many goroutines may use it.
@@ -115,6 +117,18 @@ func (r *Reader) path(t *rosmsg.Type, name, typ string) *rosmsg.Path {
 // Picture makes the picture of a message. Options.Pixels apart, a picture that a browser can decode, and that
 // fits into the box, is passed on as it is.
 func (r *Reader) Picture(payload []byte, o Options) (*Picture, error) {
+	p, err := r.picture(payload, o)
+	if err == nil && o.Pixels {
+		data, _ := r.data.Lookup(payload) // it was there just now
+		p.bytes = maphash.Bytes(seed, data.Bytes())
+	}
+	return p, err
+}
+
+// seed is that of hashes of pictures.
+var seed = maphash.MakeSeed()
+
+func (r *Reader) picture(payload []byte, o Options) (*Picture, error) {
 	switch r.form {
 	case formVideo:
 		return nil, fmt.Errorf("video packets of %s (%s): a frame depends on earlier ones and %w; Foxglove plays them", r.typ, video[r.typ], ErrUnknown)

@@ -15,10 +15,12 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/tracing"
 	"github.com/chromedp/chromedp"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
@@ -65,6 +67,9 @@ type page struct {
 	mu         sync.Mutex
 	complaints []string
 	refused    bool // answers that refuse something are expected
+
+	trace  []jsonv2.Value
+	traced chan struct{} // closed when trace is whole
 }
 
 // refuses says that the page will ask for what is refused.
@@ -84,11 +89,8 @@ func open(t *testing.T, address string, width, height int64) *page {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &page{t: t, ctx: ctx, host: u.Host}
+	p := &page{t: t, ctx: ctx}
+	p.visit(address)
 	if err := chromedp.Listen(ctx, p.listen); err != nil {
 		t.Fatal(err)
 	}
@@ -107,6 +109,18 @@ func open(t *testing.T, address string, width, height int64) *page {
 	return p
 }
 
+// visit says which address the page may ask.
+func (p *page) visit(address string) {
+	p.t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.host = u.Host
+}
+
 func call[P, R any](p *page, c cdp.Command[P, R], params P) {
 	p.t.Helper()
 	if _, err := chromedp.Call(p.ctx, c, params); err != nil {
@@ -118,6 +132,10 @@ func (p *page) listen(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e := event.(type) {
+	case *tracing.EventDataCollected:
+		p.trace = append(p.trace, e.Value...)
+	case *tracing.EventTracingComplete:
+		close(p.traced)
 	case *network.EventRequestWillBeSent:
 		if u, err := url.Parse(e.Request.URL); err != nil || u.Host != p.host && u.Scheme != "about" {
 			p.complaints = append(p.complaints, "asks elsewhere: "+e.Request.URL)
@@ -174,16 +192,25 @@ func (p *page) shows(selector, text string) {
 // choose chooses a topic, by its row.
 func (p *page) choose(topic string) {
 	p.t.Helper()
-	p.until("there is a row of "+topic, fmt.Sprintf(`[...document.querySelectorAll(".row .name")].some((n) => n.textContent === %q)`, topic))
-	p.eval(fmt.Sprintf(`{
-		const row = [...document.querySelectorAll(".row")].find((r) => r.firstChild.textContent === %q);
-		row.scrollIntoView({ block: "nearest" });
-		const box = row.getBoundingClientRect();
-		for (const type of ["pointerdown", "pointerup", "click"]) {
-			row.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerId: 1, clientX: box.left + 30, clientY: box.top + 8 }));
+	found, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool](fmt.Sprintf(`(async () => {
+		const rows = document.querySelector("#rows");
+		for (const end = performance.now() + 20000; performance.now() < end; rows.scrollTop += rows.clientHeight / 2) {
+			await new Promise((done) => requestAnimationFrame(done)); // only rows that are seen are in the page
+			const row = [...document.querySelectorAll(".row")].find((r) => r.firstChild.textContent === %q);
+			if (rows.scrollTop + rows.clientHeight >= rows.scrollHeight - 1 && !row) rows.scrollTop = -rows.clientHeight;
+			if (!row) continue;
+			row.scrollIntoView({ block: "nearest" });
+			const box = row.getBoundingClientRect();
+			for (const type of ["pointerdown", "pointerup", "click"]) {
+				row.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerId: 1, clientX: box.left + 30, clientY: box.top + 8 }));
+			}
+			return true;
 		}
-		1;
-	}`, topic))
+		return false;
+	})()`, topic), chromedp.EvalAwaitPromise))
+	if err != nil || !found {
+		p.t.Fatalf("there is no row of %s: %v", topic, err)
+	}
 }
 
 // key presses a key on the page.

@@ -132,8 +132,8 @@ func TestThumbnails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "view.bag")
 	viewbag.Write(t, path)
 	p := open(t, serve(t, path), 1280, 900)
-	p.choose("/camera/dark")
 	p.eval(`{ const f = document.getElementById("filter"); f.value = "/camera/dark"; f.dispatchEvent(new Event("input")); 1; }`)
+	p.choose("/camera/dark")
 	p.until("the row shows what the camera sees", `(() => {
 		const c = document.querySelector("#rows canvas");
 		if (!c?.width) return false;
