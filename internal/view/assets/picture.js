@@ -30,7 +30,7 @@ export function paint(canvas, bitmap) {
 }
 
 // words says hints.
-const words = { dark: "dark", overexposed: "overexposed", blurred: "blurred, compared with others of this topic", frozen: "frozen" };
+const words = { dark: "dark", overexposed: "overexposed", blurred: "blurred, compared with others of this topic", frozen: "frozen", uniform: "all of one color" };
 export const hintTexts = (hints) => hints.map((h) => (words[h.word] || h.word) + (h.since !== undefined ? " since " + clock(h.since) + " (" + plainSeconds(h.since, 1) + ")" : ""));
 
 // aboutTexts says what a picture is.

@@ -123,8 +123,8 @@ func TestHints(t *testing.T) {
 		"black that flickers":  {[]at{{1, solidRaw(0, 1)}, {9, solidRaw(0, 2)}}, 9, []picture.Hint{{Word: "dark"}}},
 		"noise of full pixels": {[]at{{1, noisy(1)}, {9, noisy(2)}}, 9, nil},
 		"gray":                 {many(0, 9, at{9, solidRaw(99, 99)}), 9, []picture.Hint{{Word: "uniform"}}},
-		"depth is not dark":   {[]at{{1, depth()}}, 1, nil},
-		"depth is frozen":     {[]at{{1, depth()}, {9, depth()}}, 9, []picture.Hint{{"frozen", 1}}},
+		"depth is not dark":    {[]at{{1, depth()}}, 1, nil},
+		"depth is frozen":      {[]at{{1, depth()}, {9, depth()}}, 9, []picture.Hint{{"frozen", 1}}},
 	} {
 		var h picture.History
 		for _, a := range tc.added {
