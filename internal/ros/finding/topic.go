@@ -102,11 +102,10 @@ func (l *links) look(a *Arrivals) {
 func newTopic(at time.Duration, e *Expectation) *topic {
 	t := &topic{expect: e, learns: true, began: at, last: at, linked: -1, resumed: -1}
 	t.usual.proof = proofAtFirst
-	t.window.slot = Every
+	t.window.setLeast(Every, at)
 	if e != nil && e.Least > 0 {
-		t.window.slot = max(Every, time.Duration(10/e.Least*float64(time.Second))/slots)
+		t.window.setPeriod(1/e.Least, at)
 	}
-	t.window.reset(at)
 	return t
 }
 
@@ -199,7 +198,7 @@ func (t *topic) judge(at, step time.Duration, a *Arrivals, came bool) {
 	if t.episodes[Silent].on {
 		return
 	}
-	t.judgeRate(at, step, a, came)
+	t.judgeRate(at, a, came)
 	t.judgeStamps(at, a)
 }
 
@@ -285,18 +284,14 @@ func (t *topic) rates(a *Arrivals) (least, again, most float64, isExpected bool)
 	return 0, 0, 0, false
 }
 
-func (t *topic) judgeRate(at, step time.Duration, a *Arrivals, came bool) {
+func (t *topic) judgeRate(at time.Duration, a *Arrivals, came bool) {
 	slow, fast := &t.episodes[Slow], &t.episodes[Fast]
 	least, again, most, isExpected := t.rates(a)
 	if most == 0 {
 		slow.on, fast.on = false, false
 		return
 	}
-	brief := int64(6) // slots that show whether the rate has recovered: 1.5 s, or three periods
-	if t.window.slot > Every {
-		brief = 12
-	}
-	full := t.window.full(at) && (isExpected || step <= 2*Every) // in a fast simulation, a hiccup fills a window
+	brief, full := t.window.brief(), t.window.full(at)
 	switch {
 	case slow.on:
 		slow.on = t.window.rate(at, brief) < again

@@ -93,7 +93,7 @@ func (u *usual) keepGap(at time.Duration) {
 func (u *usual) learn(at, last time.Duration, w *window) {
 	switch {
 	case !u.trusted:
-		if at-u.since < u.proof || !u.steady() {
+		if at-u.since < atPace(u.proof, w.least) || !u.steady() {
 			return
 		}
 		if u.hz == 0 {

@@ -41,6 +41,7 @@ type Watch struct {
 	at      time.Duration // the time that was watched; it begins with the first look
 	looked  time.Time     // when Look was called last; zero before the first call
 	steady  time.Time     // the time of the recording then
+	pace    pace
 	settle  time.Duration // until then nothing is judged
 	round   int
 	counts  bool         // expectations count now
@@ -97,9 +98,9 @@ var irregular = []string{"/rosout", "/rosout_agg"}
 func (w *Watch) Look(now, steady time.Time, counts bool, topics []Arrivals) []Change {
 	before := w.at
 	stalled := w.tick(now, steady)
-	step := Every
-	if !steady.Equal(now) { // a simulation, which may run faster
-		step = max(w.at-before, Every)
+	step := max(w.at-before, w.pace.step())
+	if steady.Equal(now) { // no simulation
+		step = Every
 	}
 	w.change, w.counts, w.counted = w.change[:0], counts, w.counted || counts
 	w.round++
@@ -112,6 +113,7 @@ func (w *Watch) Look(now, steady time.Time, counts bool, topics []Arrivals) []Ch
 		if t.round = w.round; t.expected {
 			t.expected, w.found = false, nil
 		}
+		t.window.setLeast(Every*time.Duration(w.pace.times()), w.at)
 		switch ago := now.Sub(a.Last); {
 		case stalled:
 			t.rebase(w.at, a)
@@ -136,10 +138,43 @@ func (w *Watch) tick(now, steady time.Time) (stalled bool) {
 	if now.Sub(w.looked) > stalledAfter || now.Before(w.looked) || passed > leapAfter {
 		w.settle = w.at + Every + settle
 		passed = Every
+	} else {
+		w.pace.look(passed, now.Sub(w.looked))
 	}
 	w.looked, w.steady = now, steady
 	w.at += passed
 	return w.at < w.settle
+}
+
+// pace is how fast the clock of the recording runs. A robot has 1, a simulation may have more.
+type pace struct {
+	speed float64 // less 1, about the mean of the latest looks
+	power uint    // of two: times, which changes less often
+}
+
+// paceKept is about how many looks the speed reaches back.
+const paceKept = 8
+
+// look takes how much time of the recording and of the wall clock has passed. A clock that stands still keeps its pace.
+func (p *pace) look(passed, wall time.Duration) {
+	if passed == 0 {
+		return
+	}
+	p.speed += (passed.Seconds()/max(wall, Every).Seconds() - 1 - p.speed) / paceKept
+	for p.speed+1 > 1.5*float64(p.times()) {
+		p.power++
+	}
+	for p.power > 0 && p.speed+1 < 0.55*float64(p.times()) {
+		p.power--
+	}
+}
+
+// times is how many times longer windows are than those of a robot, so that they cover about as much of the wall clock.
+func (p *pace) times() int { return 1 << p.power }
+
+// step is how much time passes between looks, Every at least.
+func (p *pace) step() time.Duration {
+	return Every + time.Duration(max(p.speed, 0)*float64(Every))
 }
 
 // add begins to watch a topic.

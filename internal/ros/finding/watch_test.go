@@ -2,6 +2,7 @@ package finding_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -135,6 +136,21 @@ func poisson(hz, to float64) (all []float64) {
 func bursts(n int, period, to float64) (all []float64) {
 	for _, at := range every(period, 0, to) {
 		all = append(all, every(0.001, at, at+0.001*float64(n)-1e-9)...)
+	}
+	return all
+}
+
+// unevenly is the clock of a simulation of three to thirteen times the speed.
+func unevenly(at float64) float64 { return at*8 + 3*math.Sin(at) + 0.22*math.Sin(9*at) }
+
+// uneven returns times of messages that are period apart on this clock.
+func uneven(period, to float64) (all []float64) {
+	at := 0.0
+	for n := 0.0; at < to; n++ {
+		for unevenly(at) < n*period {
+			at += 0.0005
+		}
+		all = append(all, at)
 	}
 	return all
 }
@@ -326,13 +342,34 @@ func TestFindings(t *testing.T) {
 		},
 		"a simulation of ten times the speed": {
 			60,
-			clock{sim: func(at float64) float64 { return at * 10 }, expect: []string{"/late=1", "/never=1"}},
+			clock{sim: func(at float64) float64 { return at * 10 }, expect: []string{"/late=1", "/never=1", "/expected=9"}},
 			[]source{
 				{topic: "/hiccup", times: join(every(0.01, 0, 20), every(0.01, 20.6, 60))},
 				{topic: "/back", times: join(every(0.01, 0, 20), every(0.01, 30, 60))},
 				{topic: "/late", times: every(0.01, 3, 60), absent: 2},
+				{topic: "/slow", times: join(every(0.01, 0, 20), every(0.02, 20, 40), every(0.01, 40, 60))},
+				{topic: "/expected", times: join(every(0.01, 0, 20), every(0.01, 20.6, 30), every(0.015, 30, 60))},
 			},
-			[]string{"5: silent /never: 50 s (no publisher)", "22: silent /back: 20 s (publisher there but mute)", "30: silent /back over after 100 s"},
+			[]string{
+				"5: silent /never: 50 s (no publisher)", "22: silent /back: 20 s (publisher there but mute)", "27: slow /slow: 5.4 Hz, usual 10",
+				"30: silent /back over after 100 s", "34: slow /expected: 8.5 Hz, expected 9", "41: slow /slow over after 215 s",
+			},
+		},
+		"a simulation of uneven speed": {
+			80,
+			clock{sim: unevenly, expect: []string{"/expected=3"}},
+			[]source{
+				{topic: "/a", times: uneven(0.1, 80)},
+				{topic: "/expected", times: uneven(0.25, 80)},
+				{topic: "/slow", times: join(uneven(0.1, 40), slices.DeleteFunc(uneven(0.2, 80), func(at float64) bool { return at < 40 }))},
+			},
+			[]string{"50: slow /slow: 5.3 Hz, usual 10"},
+		},
+		"a simulation that gets slower": {
+			100,
+			clock{sim: func(at float64) float64 { return min(at, 40)*10 + max(at-40, 0) }},
+			[]source{{topic: "/a", times: join(every(0.01, 0, 40), every(0.1, 40, 80), every(0.2, 80, 100))}},
+			[]string{"89: slow /a: 5.4 Hz, usual 10"},
 		},
 		"a leap of the simulation": {60, clock{sim: func(at float64) float64 {
 			if at > 20 {
