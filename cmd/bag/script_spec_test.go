@@ -33,7 +33,7 @@ import (
 // of my_msgs/Pose is in the file my_msgs/Pose.msg beside the text, or that of ROS. There may also be lines like
 //
 //	start 1500000000               is added to all times
-//	chunk 2000                     bytes of a chunk
+//	chunk 2000                     bytes of a chunk; 0: MCAP without chunks
 //	compression lz4
 //	profile ros2                   of MCAP, as the next two
 //	attachment map.png image/png 12345
@@ -109,7 +109,7 @@ func (s *spec) add(line []string) (err error) {
 		s.start, err = seconds(line[1])
 	case line[0] == "chunk" && len(line) == 2:
 		s.bag.ChunkBytes, err = strconv.Atoi(line[1])
-		s.mcap.ChunkSize = int64(s.bag.ChunkBytes)
+		s.mcap.ChunkSize, s.mcap.Chunked = int64(s.bag.ChunkBytes), s.bag.ChunkBytes > 0
 	case line[0] == "compression" && len(line) == 2:
 		s.bag.Compression, s.mcap.Compression = rosbag.Compression(line[1]), mcap.CompressionFormat(line[1])
 	case line[0] == "profile" && len(line) == 2:
