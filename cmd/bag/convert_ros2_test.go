@@ -120,18 +120,6 @@ func TestFromROS2Report(t *testing.T) {
 	}
 }
 
-// TestConvertToDatabaseName: a name of a database of ROS 2 is not given to a bag.
-func TestConvertToDatabaseName(t *testing.T) {
-	t.Parallel()
-	out := filepath.Join(t.TempDir(), "run.db3")
-	if code, _, stderr := gobag("convert", demoBag, out); code != 1 || !strings.Contains(stderr, "--to ros2 --storage sqlite3") {
-		t.Errorf("code %d, %s", code, stderr)
-	}
-	if _, err := os.Stat(out); err == nil {
-		t.Error("a file was written")
-	}
-}
-
 // TestROS2InPlace: what cannot be changed in place says what it is.
 func TestROS2InPlace(t *testing.T) {
 	t.Parallel()

@@ -325,26 +325,6 @@ func TestReindexGrowingMCAP(t *testing.T) {
 	}
 }
 
-// TestOutputNames: the summary says what the output is if its name says something else.
-func TestOutputNames(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ args, name, want string }{
-		{"convert", "run.bag", ""},
-		{"convert", "run.mcap", ""},
-		{"convert", "run", ""},
-		{"convert", "run.csv", "; it is a bag, although its name ends in .csv"},
-		{"filter", "run.db3", "; it is a bag, although its name ends in .db3"},
-		{"convert --to mcap", "run.bag", "; it is MCAP, although its name ends in .bag"},
-		{"convert --to bag", "run.mcap", "; it is a bag, although its name ends in .mcap"},
-	} {
-		out := filepath.Join(t.TempDir(), c.name)
-		code, _, stderr := gobag(append(strings.Fields(c.args), "../../bagfmt/testdata/cpp_lz4.bag", out)...)
-		if want := out + ": 26 messages" + c.want + "\n"; code != 0 || stderr != want {
-			t.Errorf("%s %s: code %d, %q; want %q", c.args, c.name, code, stderr, want)
-		}
-	}
-}
-
 // TestCheckWithoutSummary: a recording of ROS 2 that ends after its messages is sound, and has a warning as one of ROS 1.
 func TestCheckWithoutSummary(t *testing.T) {
 	t.Parallel()

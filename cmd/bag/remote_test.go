@@ -10,41 +10,6 @@ import (
 	"testing"
 )
 
-// TestRemoteAdvice: commands that take local files only are not recommended for URLs.
-func TestRemoteAdvice(t *testing.T) {
-	t.Parallel()
-	good, err := os.ReadFile(goodBag)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "torn.bag")
-	if err := os.WriteFile(path, good[:len(good)*3/4], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"check"}, {"check", "--json"}, {"info"}} {
-		for _, test := range []struct{ place, want, not string }{{path, "gobag reindex", "gobag convert"}, {"file://" + path, "gobag convert", "gobag reindex"}} {
-			code, stdout, stderr := gobag(append(args, test.place)...)
-			if out := stdout + stderr; code != 3 || !strings.Contains(out, test.want) || strings.Contains(out, test.not) {
-				t.Errorf("%v %s: exit code %d\n%s", args, test.place, code, out)
-			}
-		}
-	}
-}
-
-// TestRemoteNotReplaced: commands that replace a bag name those that copy it from a store.
-func TestRemoteNotReplaced(t *testing.T) {
-	t.Parallel()
-	path := write(t, "in.bag", readFile(t, goodBag))
-	for _, command := range []string{"compress", "decompress", "decrypt", "reindex"} {
-		for _, args := range [][]string{{command}, {command, "--output-dir", t.TempDir()}} {
-			code, stdout, stderr := gobag(append(args, "file://"+path)...)
-			if want := "gobag: file://" + path + ": is not a local file; gobag convert makes a "; code != 1 || stdout != "" || !strings.HasPrefix(stderr, want) {
-				t.Errorf("%v: exit code %d\n%s%s, want %q", args, code, stdout, stderr, want)
-			}
-		}
-	}
-}
-
 // TestStoreLost: a store that refuses in the middle of a bag ends the command with its error; that
 // is no damage of the bag.
 func TestStoreLost(t *testing.T) {

@@ -58,43 +58,25 @@ func counts(t *testing.T, path string) map[string]uint64 {
 // TestRewrite runs each command once and looks at what it made.
 func TestRewrite(t *testing.T) {
 	t.Parallel()
-	both := map[string]uint64{"/count": 25, "/latched": 1}
 	tests := map[string]struct {
 		args []string // IN and DIR are replaced
 		out  string
 		want map[string]uint64
 		info string // in gobag info of it
 	}{
-		"convert":           {[]string{"convert", "IN", "DIR/o.bag"}, "o.bag", both, "lz4 [1/1"},
-		"convert to bz2":    {[]string{"convert", "--compression=bz2", "IN", "DIR/o.bag"}, "o.bag", both, "bz2 [1/1"},
-		"small chunks":      {[]string{"convert", "--chunksize=0", "IN", "DIR/o.bag"}, "o.bag", both, "lz4 [26/26"},
-		"compress":          {[]string{"compress", "DIR/in.bag"}, "in.bag", both, "bz2 [1/1"},
-		"compress -j":       {[]string{"compress", "-j", "DIR/in.bag"}, "in.bag", both, "bz2 [1/1"},
-		"compress lz4":      {[]string{"compress", "--lz4", "DIR/in.bag"}, "in.bag", both, "lz4 [1/1"},
-		"decompress":        {[]string{"decompress", "-q", "DIR/in.bag"}, "in.bag", both, "none [1/1"},
-		"all in directory":  {[]string{"decompress", "DIR"}, "in.bag", both, "none [1/1"},
-		"output directory":  {[]string{"decompress", "--output-dir", "DIR", "IN"}, "cpp_lz4.bag", both, "none [1/1"},
-		"topic":             {[]string{"filter", "IN", "DIR/o.bag", "--topic", "/co*"}, "o.bag", map[string]uint64{"/count": 25}, ""},
-		"exclude":           {[]string{"filter", "IN", "DIR/o.bag", "-x", "/count"}, "o.bag", map[string]uint64{"/latched": 1}, ""},
-		"regex":             {[]string{"filter", "-e", "IN", "DIR/o.bag", "-t", "/c.*t|/x"}, "o.bag", map[string]uint64{"/count": 25}, ""},
-		"type":              {[]string{"filter", "IN", "DIR/o.bag", "--type", "std_msgs/Int??"}, "o.bag", map[string]uint64{"/count": 25}, ""},
-		"times":             {[]string{"filter", "IN", "DIR/o.bag", "--start", "+0.99s", "--end", "-0.12s"}, "o.bag", map[string]uint64{"/count": 2, "/latched": 1}, ""},
-		"absolute":          {[]string{"filter", "IN", "DIR/o.bag", "--start", "@1795225280.3"}, "o.bag", map[string]uint64{"/count": 4, "/latched": 1}, ""},
-		"rename a type":     {[]string{"filter", "IN", "DIR/o.bag", "--rename", "/count:std_msgs/*=/n", "--rename", "/latched:x/Y=/l"}, "o.bag", map[string]uint64{"/n": 25, "/latched": 1}, ""},
-		"not latched":       {[]string{"filter", "IN", "DIR/o.bag", "--start", "@1795225280.3", "--no-latched"}, "o.bag", map[string]uint64{"/count": 4}, ""},
-		"rename":            {[]string{"filter", "IN", "DIR/o.bag", "--rename", "/count:=/n"}, "o.bag", map[string]uint64{"/n": 25, "/latched": 1}, ""},
-		"rename with =":     {[]string{"filter", "IN", "DIR/o.bag", "--rename", "/count=/n"}, "o.bag", map[string]uint64{"/n": 25, "/latched": 1}, ""},
-		"expression":        {[]string{"filter", "IN", "DIR/o.bag", "topic == '/count' and m.data % 7 == 0 and t > 1795225280.3"}, "o.bag", map[string]uint64{"/count": 4}, ""},
-		"--expr":            {[]string{"filter", "IN", "DIR/o.bag", "--expr", "m.data == 'hello'"}, "o.bag", map[string]uint64{"/latched": 1}, ""},
-		"Python's time":     {[]string{"filter", "IN", "DIR/o.bag", "t.to_sec() > 1795225280.3 and t.secs == 1795225280"}, "o.bag", map[string]uint64{"/count": 4}, ""},
-		"merge":             {[]string{"merge", "IN", "DIR/in.bag", "-o", "DIR/o.bag"}, "o.bag", map[string]uint64{"/count": 50, "/latched": 2}, ""},
-		"split by topic":    {[]string{"split", "--topic", "DIR/in.bag"}, "in_count.bag", map[string]uint64{"/count": 25}, ""},
-		"split by time":     {[]string{"split", "--duration=0.5", "IN", "DIR/p"}, "p_002.bag", map[string]uint64{"/count": 5, "/latched": 1}, ""},
-		"split by both":     {[]string{"split", "--size=1M", "--duration=0.5", "IN", "DIR/p"}, "p_002.bag", map[string]uint64{"/count": 5, "/latched": 1}, ""},
-		"split, no latched": {[]string{"split", "--duration=0.5", "--no-latched", "IN", "DIR/p"}, "p_002.bag", map[string]uint64{"/count": 5}, ""},
-		"split to there":    {[]string{"split", "--topic", "IN", "DIR/"}, "cpp_lz4_count.bag", map[string]uint64{"/count": 25}, ""},
-		"split to dir":      {[]string{"split", "--duration=1h", "IN", "DIR"}, "cpp_lz4_000.bag", both, ""},
-		"split by size":     {[]string{"split", "--size=1M", "DIR/in.bag"}, "in_000.bag", both, ""},
+		"topic":         {[]string{"filter", "IN", "DIR/o.bag", "--topic", "/co*"}, "o.bag", map[string]uint64{"/count": 25}, ""},
+		"exclude":       {[]string{"filter", "IN", "DIR/o.bag", "-x", "/count"}, "o.bag", map[string]uint64{"/latched": 1}, ""},
+		"regex":         {[]string{"filter", "-e", "IN", "DIR/o.bag", "-t", "/c.*t|/x"}, "o.bag", map[string]uint64{"/count": 25}, ""},
+		"type":          {[]string{"filter", "IN", "DIR/o.bag", "--type", "std_msgs/Int??"}, "o.bag", map[string]uint64{"/count": 25}, ""},
+		"times":         {[]string{"filter", "IN", "DIR/o.bag", "--start", "+0.99s", "--end", "-0.12s"}, "o.bag", map[string]uint64{"/count": 2, "/latched": 1}, ""},
+		"absolute":      {[]string{"filter", "IN", "DIR/o.bag", "--start", "@1795225280.3"}, "o.bag", map[string]uint64{"/count": 4, "/latched": 1}, ""},
+		"rename a type": {[]string{"filter", "IN", "DIR/o.bag", "--rename", "/count:std_msgs/*=/n", "--rename", "/latched:x/Y=/l"}, "o.bag", map[string]uint64{"/n": 25, "/latched": 1}, ""},
+		"not latched":   {[]string{"filter", "IN", "DIR/o.bag", "--start", "@1795225280.3", "--no-latched"}, "o.bag", map[string]uint64{"/count": 4}, ""},
+		"rename":        {[]string{"filter", "IN", "DIR/o.bag", "--rename", "/count:=/n"}, "o.bag", map[string]uint64{"/n": 25, "/latched": 1}, ""},
+		"rename with =": {[]string{"filter", "IN", "DIR/o.bag", "--rename", "/count=/n"}, "o.bag", map[string]uint64{"/n": 25, "/latched": 1}, ""},
+		"expression":    {[]string{"filter", "IN", "DIR/o.bag", "topic == '/count' and m.data % 7 == 0 and t > 1795225280.3"}, "o.bag", map[string]uint64{"/count": 4}, ""},
+		"--expr":        {[]string{"filter", "IN", "DIR/o.bag", "--expr", "m.data == 'hello'"}, "o.bag", map[string]uint64{"/latched": 1}, ""},
+		"Python's time": {[]string{"filter", "IN", "DIR/o.bag", "t.to_sec() > 1795225280.3 and t.secs == 1795225280"}, "o.bag", map[string]uint64{"/count": 4}, ""},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -166,45 +148,22 @@ func TestRefused(t *testing.T) {
 		args []string // DIR is replaced; it has in.bag, there.bag, in.orig.bag and p_9.bag
 		want string
 	}{
-		"exists":             {[]string{"convert", "DIR/in.bag", "DIR/there.bag"}, "there.bag: exists; use --force"},
-		"input":              {[]string{"convert", "--force", "DIR/in.bag", "DIR/./in.bag"}, "is an input too"},
-		"merge into input":   {[]string{"merge", "-f", "DIR/there.bag", "DIR/in.bag", "-o", "DIR/in.bag"}, "is an input too"},
-		"backup":             {[]string{"compress", "DIR/in.bag"}, "skipped: the backup "},
-		"parts":              {[]string{"split", "--topic", "DIR/in.bag", "DIR/p"}, "p_9.bag exists"},
-		"directory":          {[]string{"convert", "DIR/in.bag", "DIR"}, "is a directory"},
-		"no directory":       {[]string{"convert", "DIR/in.bag", "DIR/no/o.bag"}, "no such directory"},
-		"missing":            {[]string{"convert", "DIR/none.bag", "DIR/o.bag"}, "none.bag: no such file"},
-		"not a number":       {[]string{"compress", "-j", "DIR/5", "DIR/there.bag"}, "5: no such file"},
-		"two compressions":   {[]string{"compress", "-j", "--lz4", "DIR/there.bag"}, "only one of"},
-		"zstd in a bag":      {[]string{"convert", "--compression=zstd", "DIR/in.bag", "DIR/o.bag"}, "cannot be compressed with zstd"},
-		"bz2 in MCAP":        {[]string{"convert", "--compression=bz2", "DIR/in.bag", "DIR/o.mcap"}, "cannot be compressed with bz2"},
-		"chunk size":         {[]string{"convert", "--chunksize=-1", "DIR/in.bag", "DIR/o.bag"}, "--chunksize -1"},
-		"pattern":            {[]string{"filter", "-e", "-t", "(", "DIR/in.bag", "DIR/o.bag"}, "--topic: error parsing regexp: missing closing ): `(`"},
-		"time":               {[]string{"filter", "--start", "noon", "DIR/in.bag", "DIR/o.bag"}, `--start: "noon": not a time: write seconds`},
-		"times":              {[]string{"filter", "--start", "-0s", "--end", "+0s", "DIR/in.bag", "DIR/o.bag"}, "s before --start"},
-		"number since 1970":  {[]string{"filter", "-s", "1795225280.3", "DIR/in.bag", "DIR/o.bag"}, "write @1795225280.3 for a time since 1970"},
-		"-u as the end":      {[]string{"filter", "-u", "1795225280", "DIR/in.bag", "DIR/o.bag"}, "as in rosbag play: for the end write --until @1795225280"},
-		"-e as the end":      {[]string{"filter", "-s", "5", "-e", "10", "DIR/in.bag", "DIR/o.bag"}, "10: no such file; -e reads patterns as regular expressions, as in rosbag record: for the end write --until 10"},
-		"no name":            {[]string{"convert", "DIR/in.bag", ""}, `"": is not a file name`},
-		"rename":             {[]string{"filter", "--rename", "/a", "DIR/in.bag", "DIR/o.bag"}, `--rename "/a": want FROM=TO`},
-		"pipe and relative":  {[]string{"filter", "--start", "+1s", "-", "DIR/o.bag"}, "not known beforehand: give an absolute time"},
-		"expression":         {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "topic =="}, "expression, column 8: incomplete"},
-		"expressions":        {[]string{"filter", "--expr", "true", "DIR/in.bag", "DIR/o.bag", "true"}, "given twice"},
-		"Python":             {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "topic.startswith('/a') and True"}, `this is not Python: write x startsWith "a" for x.startswith(…)`},
-		"Python True":        {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "topic == '/a' and True"}, "unknown name True; this is not Python: write true, false and nil"},
-		"Python if":          {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "m.data == '' if topic == '/a' else False"}, `unexpected "if"; this is not Python: write a ? b : c for b if a else c`},
-		"Python not":         {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "not topic == '/a'"}, "write not (a == b) for not a == b"},
-		"Python str":         {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "str(m.data) == ''"}, "unknown name str; this is not Python: write string(x) for str(x)"},
-		"Python type":        {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "topic in ('/a', '/b')"}, "a list in [...]"},
-		"two pipes":          {[]string{"merge", "-", "DIR/in.bag", "-", "-o", "DIR/o.bag"}, "standard input can be read only once"},
-		"split how":          {[]string{"split", "DIR/in.bag"}, "say where to split"},
-		"split two ways":     {[]string{"split", "--topic", "--size=1", "DIR/in.bag"}, "say where to split"},
-		"split size":         {[]string{"split", "--size=big", "DIR/in.bag", "DIR/q"}, "--size big"},
-		"split duration":     {[]string{"split", "--duration=0", "DIR/in.bag", "DIR/q"}, "--duration 0"},
-		"split without name": {[]string{"split", "--duration=1", "-"}, "give a prefix"},
-		"split a URL":        {[]string{"split", "--topic", "file://DIR/in.bag"}, "gobag split writes local files only: give a directory"},
-		"split into a URL":   {[]string{"split", "--topic", "DIR/in.bag", "s3://bags/parts/"}, "s3://bags/parts/: gobag split writes local files only"},
-		"no bag in pipe":     {[]string{"convert", "-", "DIR/o.bag"}, "not a bag: empty file"},
+		"pattern":           {[]string{"filter", "-e", "-t", "(", "DIR/in.bag", "DIR/o.bag"}, "--topic: error parsing regexp: missing closing ): `(`"},
+		"time":              {[]string{"filter", "--start", "noon", "DIR/in.bag", "DIR/o.bag"}, `--start: "noon": not a time: write seconds`},
+		"times":             {[]string{"filter", "--start", "-0s", "--end", "+0s", "DIR/in.bag", "DIR/o.bag"}, "s before --start"},
+		"number since 1970": {[]string{"filter", "-s", "1795225280.3", "DIR/in.bag", "DIR/o.bag"}, "write @1795225280.3 for a time since 1970"},
+		"-u as the end":     {[]string{"filter", "-u", "1795225280", "DIR/in.bag", "DIR/o.bag"}, "as in rosbag play: for the end write --until @1795225280"},
+		"-e as the end":     {[]string{"filter", "-s", "5", "-e", "10", "DIR/in.bag", "DIR/o.bag"}, "10: no such file; -e reads patterns as regular expressions, as in rosbag record: for the end write --until 10"},
+		"rename":            {[]string{"filter", "--rename", "/a", "DIR/in.bag", "DIR/o.bag"}, `--rename "/a": want FROM=TO`},
+		"pipe and relative": {[]string{"filter", "--start", "+1s", "-", "DIR/o.bag"}, "not known beforehand: give an absolute time"},
+		"expression":        {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "topic =="}, "expression, column 8: incomplete"},
+		"expressions":       {[]string{"filter", "--expr", "true", "DIR/in.bag", "DIR/o.bag", "true"}, "given twice"},
+		"Python":            {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "topic.startswith('/a') and True"}, `this is not Python: write x startsWith "a" for x.startswith(…)`},
+		"Python True":       {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "topic == '/a' and True"}, "unknown name True; this is not Python: write true, false and nil"},
+		"Python if":         {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "m.data == '' if topic == '/a' else False"}, `unexpected "if"; this is not Python: write a ? b : c for b if a else c`},
+		"Python not":        {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "not topic == '/a'"}, "write not (a == b) for not a == b"},
+		"Python str":        {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "str(m.data) == ''"}, "unknown name str; this is not Python: write string(x) for str(x)"},
+		"Python type":       {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "topic in ('/a', '/b')"}, "a list in [...]"},
 	}
 	good, err := os.ReadFile(goodBag)
 	if err != nil {
@@ -241,55 +200,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestBackups leaves the backups in a directory out: they are no bags of their own.
-func TestBackups(t *testing.T) {
-	t.Parallel()
-	good, err := os.ReadFile(goodBag)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Dir(write(t, "a.bag", good))
-	for range 2 { // the second time, the backup is there
-		code, _, _ := gobag("compress", "-f", dir)
-		if d := cmp.Diff([]string{"a.bag", "a.orig.bag"}, names(t, dir)); d != "" || code != 0 {
-			t.Errorf("code %d, files differ (-want +got):\n%s", code, d)
-		}
-	}
-	if err := os.Rename(filepath.Join(dir, "a.bag"), filepath.Join(dir, "b.bag")); err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(t.TempDir(), "o.bag")
-	if code, _, stderr := gobag("merge", dir, "-o", out); code != 0 {
-		t.Fatalf("code %d, %s", code, stderr)
-	}
-	if n := counts(t, out)["/count"]; n != 50 {
-		t.Errorf("%d messages, want those of both bags", n)
-	}
-}
-
-// TestUndefined tells of which types an MCAP file has no definition.
-func TestUndefined(t *testing.T) {
-	t.Parallel()
-	star, err := os.ReadFile(oldVersion("v11_rosrecord_star_md5"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	own := patch(t, patch(t, star, "geometry_msgs/", "geometry_msgz/"), "std_msgs/String", "our_msgs/String")
-	for in, want := range map[string]string{
-		write(t, "own.bag", own):             "no reader can decode geometry_msgz/Twist, our_msgs/String: the bag has no definition\n",
-		oldVersion("v11_rosrecord_star_md5"): "/cmd_vel: its definition of geometry_msgs/Twist is empty: that of ROS noetic is used\n",
-		oldVersion("v12_indexed"):            "",
-	} {
-		dir := t.TempDir()
-		for out, want := range map[string]string{"o.mcap": want, "o.bag": ""} {
-			code, _, stderr := gobag("convert", in, filepath.Join(dir, out))
-			if code != 0 || strings.Contains(stderr, "definition") != (want != "") || !strings.Contains(stderr, want) {
-				t.Errorf("%s into %s: code %d, %s", in, out, code, stderr)
-			}
-		}
-	}
-}
-
 // TestNothingMatches tells what a filter was asked for in vain.
 func TestNothingMatches(t *testing.T) {
 	t.Parallel()
@@ -311,72 +221,6 @@ func TestGlobLike(t *testing.T) {
 		_, _, stderr := gobag("filter", "-q", "--allow-empty", goodBag, filepath.Join(t.TempDir(), "o.bag"), "-e", "-t", expr)
 		if strings.Contains(stderr, "is a regular expression") != (want != "") || !strings.Contains(stderr, want) {
 			t.Errorf("%s: %s", expr, stderr)
-		}
-	}
-}
-
-// TestForce overwrites what it is told to.
-func TestForce(t *testing.T) {
-	t.Parallel()
-	out := write(t, "o.bag", []byte("old"))
-	if code, _, stderr := gobag("convert", "-f", goodBag, out); code != 0 {
-		t.Fatalf("code %d, %s", code, stderr)
-	}
-	if n := counts(t, out)["/count"]; n != 25 {
-		t.Errorf("%d messages", n)
-	}
-}
-
-// TestPipes sends a bag through standard input and output.
-func TestPipes(t *testing.T) {
-	t.Parallel()
-	for _, path := range []string{goodBag, oldBag} {
-		in, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir := t.TempDir()
-		if code, _, stderr := gobag("convert", path, filepath.Join(dir, "want.bag")); code != 0 {
-			t.Fatalf("code %d, %s", code, stderr)
-		}
-		code, stdout, stderr := piped(bytes.NewReader(in), "convert", "-q", "-", "-")
-		if code != 0 || stderr != "" {
-			t.Fatalf("code %d, %s", code, stderr)
-		}
-		// The output has no index, as every bag on a pipe; convert makes one.
-		if code, _, stderr := piped(strings.NewReader(stdout), "convert", "-", filepath.Join(dir, "got.bag")); code != 0 {
-			t.Fatalf("code %d, %s", code, stderr)
-		}
-		if d := cmp.Diff(counts(t, filepath.Join(dir, "want.bag")), counts(t, filepath.Join(dir, "got.bag"))); d != "" {
-			t.Errorf("differs (-want +got):\n%s", d)
-		}
-		code, stdout, _ = piped(bytes.NewReader(in), "convert", "--to", "mcap", "-", "-")
-		if code != 0 || !strings.HasPrefix(stdout, "\x89MCAP0\r\n") || !strings.HasSuffix(stdout, "\x89MCAP0\r\n") {
-			t.Errorf("code %d, MCAP begins with %.8q", code, stdout)
-		}
-	}
-}
-
-// TestDamagedInput copies what is good and says so.
-func TestDamagedInput(t *testing.T) {
-	t.Parallel()
-	good, err := os.ReadFile(goodBag)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cut := write(t, "cut.bag", good[:len(good)-100])
-	out := filepath.Join(t.TempDir(), "o.bag")
-	code, _, stderr := gobag("convert", "-q", cut, out)
-	if code != 3 || !strings.HasPrefix(stderr, "gobag: "+cut+": truncated: ") {
-		t.Errorf("code %d, %s", code, stderr)
-	}
-	if n := counts(t, out)["/count"]; n != 25 {
-		t.Errorf("%d messages", n)
-	}
-	for option, want := range map[string]int{"-q": 1, "--allow-empty": 3} { // nothing could be read
-		code, _, stderr = piped(bytes.NewReader(good[:4400]), "convert", option, "-", filepath.Join(t.TempDir(), "o.bag"))
-		if code != want || !strings.HasPrefix(stderr, "gobag: standard input: truncated: chunk at 4117") {
-			t.Errorf("code %d, %s", code, stderr)
 		}
 	}
 }
@@ -444,55 +288,6 @@ func damagedAt(t *testing.T, good []byte, at int) int {
 		t.Errorf("bit at %d: left behind: %v", at, left)
 	}
 	return code
-}
-
-// TestUnindexed leaves the file of a recorder that may be at work where it is.
-func TestUnindexed(t *testing.T) {
-	t.Parallel()
-	good, err := os.ReadFile(goodBag)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, after, _ := bytes.Cut(good, []byte("index_pos="))
-	unindexed := slices.Concat(before, []byte("index_pos="), make([]byte, 8), after[8:])
-	path := write(t, "a.bag.active", unindexed)
-	for _, args := range [][]string{{"compress", path}, {"compress", "--output-dir", filepath.Dir(path), path}} {
-		code, _, stderr := gobag(args...)
-		if code != 1 || !strings.Contains(stderr, "is unindexed") || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("%v: code %d, %s", args, code, stderr)
-		}
-		wantContent(t, path, string(unindexed))
-		if left := names(t, filepath.Dir(path)); len(left) != 1 {
-			t.Errorf("%v: left behind: %v", args, left)
-		}
-	}
-	dir := t.TempDir()
-	if code, _, stderr := gobag("compress", "--output-dir", dir, path); code != 0 {
-		t.Errorf("code %d, %s", code, stderr)
-	}
-	if n := counts(t, filepath.Join(dir, "a.bag.active"))["/count"]; n != 25 {
-		t.Errorf("%d messages", n)
-	}
-}
-
-// TestNothingReadable keeps a bag in its place if nothing would be left of it.
-func TestNothingReadable(t *testing.T) {
-	t.Parallel()
-	good, err := os.ReadFile(goodBag)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := bytes.Index(good, []byte("compression=lz4"))
-	bad := slices.Concat(good[:at+100], bytes.Repeat([]byte{0xa5}, 300), good[at+400:])
-	path := write(t, "a.bag", bad)
-	code, _, stderr := gobag("decompress", path)
-	if code != 1 || !strings.Contains(stderr, "no message can be read; it is left as it was") {
-		t.Errorf("code %d, %s", code, stderr)
-	}
-	wantContent(t, path, string(bad))
-	if left := names(t, filepath.Dir(path)); len(left) != 1 {
-		t.Errorf("left behind: %v", left)
-	}
 }
 
 // TestInterrupted ends a command that waits for more input.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,6 +59,7 @@ func (m withoutLeaks) Run() int {
 //
 //	gobag ARGS...                   runs gobag, which has to end with exit code 0; with ! before it, with 1
 //	exit CODE gobag ARGS...         runs gobag, which has to end with another one
+//	refuses PATTERN gobag ARGS...   runs gobag, which has to end with 1, nothing on stdout and one line on stderr, which matches
 //	makebag FILE SPEC [CHANGE...]   makes a bag or an MCAP file as a text says: see spec
 //	messages FILE [TOPIC=N...]      the recording has a good index, and these messages and no others
 //	files DIR [NAME...]             these files are in the directory and below, and no others
@@ -92,6 +94,7 @@ func TestScripts(t *testing.T) {
 				scriptGobag(ts, code, args)
 			},
 			"exit":     scriptExit,
+			"refuses":  scriptRefuses,
 			"makebag":  scriptMakeBag,
 			"messages": scriptMessages,
 			"files":    scriptFiles,
@@ -125,6 +128,18 @@ func scriptExit(ts *testscript.TestScript, neg bool, args []string) {
 	code, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	scriptGobag(ts, code, args[2:])
+}
+
+func scriptRefuses(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || args[1] != "gobag" {
+		ts.Fatalf("usage: refuses PATTERN gobag ARGS...")
+	}
+	scriptGobag(ts, 1, args[2:])
+	pattern, err := regexp.Compile("^gobag: .*" + args[0] + ".*\n$") // . is no end of a line
+	ts.Check(err)
+	if stdout, stderr := ts.ReadFile("stdout"), ts.ReadFile("stderr"); stdout != "" || !pattern.MatchString(stderr) {
+		ts.Fatalf("want nothing on stdout, and on stderr one line that matches %s", pattern)
+	}
 }
 
 func scriptMessages(ts *testscript.TestScript, neg bool, args []string) {
