@@ -51,7 +51,7 @@ test-full: ## the long tests: each fault, each comparison with stock. What is th
 # tests whose measures the detector changes, skip themselves (internal/testkit).
 # SQLite's code, translated from C, computes pointers in a way that checkptr forbids.
 race:
-	CGO_ENABLED=1 $(GOTEST) -race -gcflags=modernc.org/...=-d=checkptr=0 -short -tags nocloud -timeout 30m \
+	CGO_ENABLED=1 $(GOTEST) -race -gcflags=modernc.org/...=-d=checkptr=0 -short -timeout 30m \
 	  $$(git ls-files '*.go' | grep -v '_test.go$$\|^test/integration/' | \
 	  xargs grep -lE '^[[:space:]]+go (func|[a-zA-Z.]+)\(|"sync(/atomic)?"' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 
@@ -70,12 +70,11 @@ fmt-check: $(LINT)
 	$(LINT) fmt --diff
 
 cross: $(TYPECHECK) ## whether the sources fit the robots' other machines, those where people look at bags, and each storage
-	GOARCH=arm $(TYPECHECK) -tags nocloud ./... # the other word size; the libraries of stores are the same everywhere, and large
-	$(TYPECHECK) -tags nocloud ./internal/cloud/store ./internal/cloud/upload ./cmd/...
+	GOARCH=arm $(TYPECHECK) ./... # the other word size
 	$(TYPECHECK) -tags gs,azblob -tests ./internal/cloud/store # with the tests that only make test-clouds runs
 	for system in darwin/arm64 windows/amd64; do \
 	  export GOOS=$${system%/*} GOARCH=$${system#*/}; \
-	  $(TYPECHECK) -tags nocloud $$($(GO) list -tags nocloud -deps -f '{{with .Module}}{{if .Main}}{{$$.ImportPath}}{{end}}{{end}}' ./cmd/bag) || exit; done
+	  $(TYPECHECK) $$($(GO) list -deps -f '{{with .Module}}{{if .Main}}{{$$.ImportPath}}{{end}}{{end}}' ./cmd/bag) || exit; done
 	cd test/rivals && GOFLAGS='$(GOFLAGS) -mod=mod' $(TYPECHECK) . # only make bench runs it
 
 lint: $(LINT)

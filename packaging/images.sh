@@ -15,7 +15,7 @@ go=${GO:-go}
 tag=$1${CLOUD:+-cloud}
 archive=${2:-}
 dir=${IMAGE_DIR:-bin/image}
-tags=nocloud
+tags=
 [ -z "${CLOUD:-}" ] || tags='gs azblob'
 
 machine=$($go env GOARCH)

@@ -21,7 +21,7 @@ func openBucket(ctx context.Context, at place.Place, meter *put.Meter) (driver.B
 	embedRoots()
 	switch at.URL.Scheme {
 	case place.SchemeS3:
-		return openS3(ctx, at, meter)
+		return openS3(at, meter)
 	case place.SchemeGS:
 		return openGS(ctx, at, meter)
 	case place.SchemeAzure:
@@ -33,8 +33,6 @@ func openBucket(ctx context.Context, at place.Place, meter *put.Meter) (driver.B
 // errNoDriver returns an error that says which build supports the scheme.
 func errNoDriver(at place.Place) error {
 	switch at.URL.Scheme {
-	case place.SchemeS3:
-		return at.Fail(nil, "this build has no driver for S3: take an image whose tag ends in -cloud, or build without -tags nocloud")
 	case place.SchemeGS:
 		return at.Fail(nil, "this build has no driver for Google Cloud Storage: take an image whose tag ends in -cloud, or build with -tags gs")
 	case place.SchemeAzure:

@@ -23,14 +23,14 @@ func CheckUploadURL(raw string) error {
 // hasDriver reports whether this build can write to the stores of a scheme.
 func hasDriver(scheme string) bool {
 	switch scheme {
-	case place.SchemeS3:
-		return hasS3
+	case place.SchemeFile, place.SchemeS3:
+		return true
 	case place.SchemeGS:
 		return hasGS
 	case place.SchemeAzure:
 		return hasAzure
 	}
-	return scheme == place.SchemeFile
+	return false
 }
 
 // CheckDirectory returns an error if the URL of a directory names one that does not exist, or one that this user may

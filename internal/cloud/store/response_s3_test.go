@@ -1,5 +1,3 @@
-//go:build !nocloud
-
 package store_test
 
 import (

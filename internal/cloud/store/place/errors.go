@@ -18,13 +18,17 @@ var (
 	ErrExists = errors.New("there is another object of this name")
 	// ErrBadResponse means that the response of a server makes no sense. Asking again is useless.
 	ErrBadResponse = errors.New("not the response of a store")
+	// ErrNoCredentials means that there are no credentials on this machine.
+	ErrNoCredentials = errors.New("no credentials were found")
+	// ErrUnusableCredentials means that there are credentials on this machine that cannot be used.
+	ErrUnusableCredentials = errors.New("the credentials cannot be used")
 	// ErrChanged means that an object, or the file that is uploaded, has changed since it was
 	// opened.
 	ErrChanged = errors.New("changed while it was read")
 )
 
-// ResponseError says what is wrong with a response. RetryableError and NonRetriable keep the SDKs from
-// asking again.
+// ResponseError says what is wrong with a response. NonRetriable keeps an SDK from asking
+// again.
 type ResponseError struct {
 	reason string
 	kind   error
@@ -43,9 +47,6 @@ func (e *ResponseError) Error() string { return e.reason }
 
 // Unwrap returns ErrBadResponse or ErrChanged.
 func (e *ResponseError) Unwrap() error { return e.kind }
-
-// RetryableError is called by the SDK of S3.
-func (*ResponseError) RetryableError() bool { return false }
 
 // NonRetriable marks the error for the SDK of Azure.
 func (*ResponseError) NonRetriable() {}

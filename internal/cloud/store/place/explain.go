@@ -14,8 +14,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"github.com/aws/smithy-go"
 )
 
 // Error says what a store responded, about which object or bucket, and what to do.
@@ -73,7 +71,7 @@ func (p Place) Explain(err error) error {
 	if p.explainCertificate(e) || p.explainFile(e) || p.explainCloud(e) {
 		return e
 	}
-	var api smithy.APIError
+	var api apiError
 	name := ""
 	if errors.As(err, &api) {
 		name = api.ErrorCode()
@@ -98,7 +96,9 @@ func (p Place) Explain(err error) error {
 		e.Advice = adviceFull
 	case deniedAdvice[name] != "":
 		e.kind, e.Advice = ErrDenied, deniedAdvice[name]
-	case noCredentials.MatchString(text):
+	case errors.Is(err, ErrUnusableCredentials):
+		e.kind, e.Reason = ErrDenied, fmt.Sprintf("%v: %s", ErrUnusableCredentials, e.Reason)
+	case errors.Is(err, ErrNoCredentials), noCredentials.MatchString(text):
 		e.kind, e.Reason, e.Advice = ErrDenied, "no credentials were found", credentialAdvice(p.URL.Scheme)
 	case errors.Is(err, ErrDenied), strings.Contains(text, "decode account key"):
 		e.kind, e.Advice = ErrDenied, credentialAdvice(p.URL.Scheme)
@@ -114,6 +114,13 @@ func (p Place) Explain(err error) error {
 		p.explainNetwork(e)
 	}
 	return e
+}
+
+// apiError is an error of S3.
+type apiError interface {
+	error
+	ErrorCode() string
+	ErrorMessage() string
 }
 
 // explainCertificate explains why the certificate of a server is not trusted, and reports whether
@@ -251,7 +258,7 @@ var requestIDs = regexp.MustCompile(`(https response error )?StatusCode: \d+, Re
 // reason returns the store's error message, on one line and without URLs that may hold a
 // signature.
 func reason(err error) string {
-	var api smithy.APIError
+	var api apiError
 	if errors.As(err, &api) {
 		if api.ErrorMessage() == "" || api.ErrorMessage() == api.ErrorCode() {
 			return "the store says " + api.ErrorCode()

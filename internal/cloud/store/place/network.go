@@ -117,7 +117,7 @@ func endsWithoutResponse(err error) bool {
 func (p Place) networkAdvice() string {
 	switch p.URL.Scheme {
 	case SchemeS3:
-		if name, _ := p.endpoint(); name != "" {
+		if name, _ := p.Endpoint(); name != "" {
 			return "check the network and " + name
 		}
 		return "check the network; another store than Amazon's needs AWS_ENDPOINT_URL or ?endpoint=http://HOST:PORT in the URL"

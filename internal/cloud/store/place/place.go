@@ -81,9 +81,9 @@ func validPort(u *url.URL) bool {
 	return port == "" || err == nil && n > 0
 }
 
-// endpoint returns the address of a store of S3 that is not Amazon's, and the name of the setting
+// Endpoint returns the address of a store of S3 that is not Amazon's, and the name of the setting
 // that holds it. Both are empty if neither the URL nor the environment names one.
-func (p Place) endpoint() (name, address string) {
+func (p Place) Endpoint() (name, address string) {
 	if address = p.URL.Query().Get("endpoint"); address != "" {
 		return "the endpoint of the URL", address
 	}
@@ -98,7 +98,7 @@ func (p Place) endpoint() (name, address string) {
 // checkEndpoint returns an error if the address of a store of S3 cannot be one. The SDK would notice at
 // the first request only. The error does not contain the address: that of a variable may hold a password.
 func (p Place) checkEndpoint() error {
-	name, address := p.endpoint()
+	name, address := p.Endpoint()
 	u, err := url.Parse(address)
 	if name == "" || err == nil && (u.Scheme == SchemeHTTP || u.Scheme == SchemeHTTPS) && u.Hostname() != "" && validPort(u) {
 		return nil
@@ -115,40 +115,10 @@ func (p Place) String() string {
 // File returns the local path of a file URL.
 func (p Place) File() string { return filepath.FromSlash(p.URL.Path) }
 
-// BucketURL returns the URL of the bucket for gocloud.dev/blob, with defaults that most
-// stores need.
+// BucketURL returns the URL of the bucket.
 func (p Place) BucketURL() string {
-	u := url.URL{Scheme: p.URL.Scheme, Host: p.URL.Host}
-	q := p.URL.Query()
-	switch p.URL.Scheme {
-	case SchemeFile:
-		u.Host, u.Path = "", p.URL.Path
-		if !q.Has("no_tmp_dir") {
-			q.Set("no_tmp_dir", "true") // the system's directory may be another disk, from which nothing can be renamed
-		}
-	case SchemeS3:
-		p.s3Defaults(q)
-	}
-	u.RawQuery = q.Encode()
+	u := url.URL{Scheme: p.URL.Scheme, Host: p.URL.Host, RawQuery: p.URL.Query().Encode()}
 	return u.String()
-}
-
-// s3Defaults sets defaults for stores other than Amazon's: few of them have a host name for
-// each bucket, and none needs a region.
-func (p Place) s3Defaults(q url.Values) {
-	if name, _ := p.endpoint(); name == "" {
-		return
-	}
-	if !q.Has("use_path_style") && !q.Has("s3ForcePathStyle") {
-		q.Set("use_path_style", "true")
-	}
-	known := q.Has("region") || q.Has("profile")
-	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_CONFIG_FILE"} {
-		known = known || os.Getenv(name) != ""
-	}
-	if !known {
-		q.Set("region", "us-east-1")
-	}
 }
 
 // Identity identifies the bucket, without parameters that only affect the access. It

@@ -1,9 +1,7 @@
-// Package put uploads a file to S3 in parts, so that an interrupted upload can be resumed, and has the
-// checksums and the meter that uploads to every store need. It opens no bucket.
+// Package put has the checksums and the meter that uploads to every store need. It opens no bucket.
 package put
 
 import (
-	"context"
 	"io"
 	"io/fs"
 	"maps"
@@ -14,12 +12,6 @@ const MetaSHA256 = "sha256"
 
 // ContentType keeps browsers from displaying the object.
 const ContentType = "application/octet-stream"
-
-// Sender uploads to a store that needs more than the driver offers.
-type Sender interface {
-	// Put uploads a file. The object appears when it is complete and its checksum matches.
-	Put(ctx context.Context, f *File) error
-}
 
 // File is a file to upload.
 type File struct {

@@ -83,6 +83,33 @@ func (s *Sums) WholeMD5() []byte {
 	return s.parts[0].md5[:]
 }
 
+// Parts returns the number of parts.
+func (s *Sums) Parts() int { return len(s.parts) }
+
+// PartMD5 returns the MD5 of part n.
+func (s *Sums) PartMD5(n int) [md5.Size]byte { return s.parts[n].md5 }
+
+// PartCRC returns the CRC32C of part n.
+func (s *Sums) PartCRC(n int) uint32 { return s.parts[n].crc }
+
+// PartLength returns the length of part n.
+func (s *Sums) PartLength(n int) int64 { return min(s.partBytes, s.Size-int64(n)*s.partBytes) }
+
+// ReadPart reads part n into buf, which it allocates if it is nil, and verifies its checksum.
+func (f *File) ReadPart(n int, buf []byte) ([]byte, error) {
+	if buf == nil {
+		buf = make([]byte, f.partBytes)
+	}
+	buf = buf[:f.PartLength(n)]
+	if m, err := f.ReadAt(buf, int64(n)*f.partBytes); m < len(buf) {
+		return nil, truncated(err)
+	}
+	if crc32.Checksum(buf, castagnoli) != f.parts[n].crc {
+		return nil, place.ErrChanged
+	}
+	return buf, nil
+}
+
 // truncated converts an early end of the file to place.ErrChanged.
 func truncated(err error) error {
 	if errors.Is(err, io.EOF) {
