@@ -21,8 +21,6 @@ import (
 	"github.com/gorosbag/gorosbag/internal/testkit"
 )
 
-const oldBag = "../../bagfmt/testdata/old/v12_unindexed_cpp.bag"
-
 // piped runs the program with standard input.
 func piped(in io.Reader, args ...string) (code int, stdout, stderr string) {
 	var o, e bytes.Buffer

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -67,6 +68,7 @@ func (m withoutLeaks) Run() int {
 //	damage FILE flip OFFSET         changes a bit there
 //	damage FILE replace OLD NEW     replaces bytes by as many others, everywhere; both are the inside of a Go string
 //	damage FILE unindex             says that the bag was not closed
+//	database FILE SQL               makes a database of SQLite
 //	lock FILE                       locks a file as its recorder does, until the script ends
 //
 // $DEMO is the demo bag, $BAGS the directory of bags that rosbag has written, $DEFINITIONS that of bags with odd definitions.
@@ -99,6 +101,7 @@ func TestScripts(t *testing.T) {
 			"messages": scriptMessages,
 			"files":    scriptFiles,
 			"damage":   scriptDamage,
+			"database": scriptDatabase,
 			"lock":     scriptLock,
 		},
 		RequireUniqueNames: true,
@@ -227,6 +230,16 @@ func scriptDamage(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("damage: how?")
 	}
 	ts.Check(os.WriteFile(path, b, 0o600))
+}
+
+func scriptDatabase(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: database FILE SQL")
+	}
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	_, err = db.Exec(args[1])
+	ts.Check(errors.Join(err, db.Close()))
 }
 
 func scriptLock(ts *testscript.TestScript, neg bool, args []string) {
