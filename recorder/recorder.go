@@ -86,7 +86,7 @@ func (r *session) openFirst(outputs *bagfile.Series) (*retention.Retainer, *file
 	if free, err := outputs.Free(); err == nil && free < max(r.o.MinSpace, bagfile.LeastRoom) {
 		retain.Enforce(r.started) // otherwise watchDisk does it
 	}
-	if r.o.Begin == control.StateStopped || r.o.Snapshot.Mode == control.SnapshotOnly {
+	if !r.o.begins() {
 		return retain, nil, nil
 	}
 	if free, err := outputs.Free(); err == nil && free < r.o.MinSpace {

@@ -11,16 +11,26 @@ import (
 // to upload to.
 func (s *settings) checkStart(log *zap.Logger, resolve program.Resolver) error {
 	o := s.options(log)
-	set, err := newTriggers(s, &o, nil, resolve)
-	if err != nil {
+	if err := s.checkOptions(&o, resolve); err != nil {
 		return err
 	}
-	if set != nil {
-		o.Watch = set
-	}
-	fitMemory(&o, program.MemoryLimit("/"), 0, log)
-	if err := recorder.Check(o, resolve); err != nil {
+	if err := recorder.CheckOutput(o); err != nil {
 		return err
 	}
 	return s.upload.checkDirectory(log)
+}
+
+// checkOptions returns the error with which the start would refuse the options, wherever the bag is to be, and fits o to
+// the memory.
+func (s *settings) checkOptions(o *recorder.Options, resolve program.Resolver) error {
+	set, err := newTriggers(s, o, nil, resolve)
+	if err != nil {
+		return err
+	}
+	fitMemory(o, program.MemoryLimit("/"), 0, o.Log)
+	checked := *o
+	if set != nil {
+		checked.Watch = set
+	}
+	return recorder.Check(checked, resolve)
 }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/cmd/record/internal/face"
@@ -20,6 +20,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // preflightCommand is the first argument that makes gorecord listen for a while instead of recording, with the options
@@ -27,11 +28,10 @@ import (
 const preflightCommand = "preflight"
 
 const (
-	listenFor   = 10 * time.Second
-	linkWithin  = 2 * time.Second // of listenFor: then rates are measured
-	askWithin   = 5 * time.Second // bounds a question to the store or to the master's host
-	mostClock   = 2 * time.Second // the clock of the master's host may differ this much: its answer has whole seconds
-	leastBuffer = time.Second     // the buffer has to hold the data of this time
+	listenFor  = 10 * time.Second
+	linkWithin = 2 * time.Second // of listenFor: then rates are measured
+	askWithin  = 5 * time.Second // bounds a question to the store or to the master's host
+	mostClock  = 2 * time.Second // the clock of the master's host may differ this much: its answer has whole seconds
 )
 
 // runPreflight listens, prints what was heard, and returns the exit code: 0 if all is as it should be.
@@ -45,24 +45,35 @@ func runPreflight(args []string) int {
 	defer signals.Close()
 	node := line.Node
 	node.Log = program.NewLog(os.Stderr, program.LogTo(os.Stderr, s.Log, true))
+	o := s.options(node.Log)
+	resolve, err := tcpros.Resolver(node)
+	if err == nil {
+		err = s.checkOptions(&o, resolve)
+	}
+	if err != nil {
+		return errs.Fail(program.ExitUsage, err)
+	}
 	graph, err := program.Join(ctx, node, s.ROS.EmbeddedMaster)
 	if err != nil {
 		return errs.Fail(program.ExitUsage, err)
 	}
 	defer graph.Close() //nolint:errcheck // nothing was recorded that could be lost
-	o := s.options(node.Log)
 	o.Node = graph.Node
 	h := &preflight.Heard{Expect: o.Expect, Named: namedTopics(&o)}
-	errs.Print(fmt.Sprintf("listening for %v; nothing is recorded", listenFor))
-	fitMemory(&o, program.MemoryLimit("/"), 0, node.Log)
-	checked := recorder.Check(o, graph.Node.Resolve)
+	errs.Print("listening for " + finding.About(listenFor) + "; nothing is recorded")
+	tried := make(chan error, 1)
+	// owner: runPreflight; ends when the disk answers.
+	go func() { tried <- recorder.TryOutput(o) }()
 	simulated, _, err := graph.Node.Master().Param(ctx, "/use_sim_time")
 	h.Simulated = err == nil && simulated == true
 	listenErr := listen(ctx, o, h)
 	if ctx.Err() != nil {
 		return errs.Fail(program.ExitUsage, errors.New("interrupted"))
 	}
-	h.Facts = append(h.Facts, diskFact(h, o.MinSpace, checked), bufferFact(h, o.MemoryBytes()), masterFact(ctx, graph.Node.MasterURI(), graph.Node.MasterUp()))
+	if f := bagFact(tried); f.Bad {
+		h.Facts = append(h.Facts, f)
+	}
+	h.Facts = append(h.Facts, h.Disk(o.MinSpace, o.MinSpaceText, o.Retain.Enabled(), face.LowTime), h.Buffer(o.MemoryBytes()), masterFact(ctx, graph.Node.MasterURI(), graph.Node.MasterUp()))
 	if listenErr != nil {
 		h.Facts = append(h.Facts, preflight.Fact{What: "graph", Text: listenErr.Error(), Bad: true})
 	}
@@ -93,6 +104,10 @@ func namedTopics(o *recorder.Options) (names []string) {
 func listen(parent context.Context, o recorder.Options, h *preflight.Heard) error {
 	o.Begin, o.Recover, o.Retain, o.Publish, o.Params, o.Log = control.StateStopped, false, recorder.Retention{}, false, false, zap.NewNop()
 	o.Snapshot = recorder.Snapshot{}
+	noFolder := recorder.CheckOutput(o) != nil
+	if noFolder {
+		o.Output = recorder.Output{Prefix: filepath.Join(os.TempDir(), preflightCommand)} // in which nothing is written
+	}
 	o.Expect = nil // is judged here, over less than ten seconds
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
@@ -114,6 +129,9 @@ func listen(parent context.Context, o recorder.Options, h *preflight.Heard) erro
 		}
 		*step.into, statsErr = o.Control.Stats()
 	}
+	if noFolder {
+		h.After.DiskFree = -1
+	}
 	cancel()
 	err := <-ended
 	if errors.Is(err, recorder.ErrNotBegun) {
@@ -122,35 +140,17 @@ func listen(parent context.Context, o recorder.Options, h *preflight.Heard) erro
 	return errors.Join(statsErr, err)
 }
 
-// diskFact says whether a bag can be written, and how long the disk lasts.
-func diskFact(h *preflight.Heard, minSpace int64, checked error) preflight.Fact {
-	f := preflight.Fact{What: "disk"}
-	free := h.After.DiskFree
-	lasts, text := h.Lasts(max(free-minSpace, 0))
-	switch {
-	case checked != nil:
-		f.Text, f.Bad = checked.Error(), true
-	case free < 0:
-		f.Text = "free space is not known"
-	case lasts < 0:
-		f.Text = humanize.IBytes(uint64(free)) + " free"
+// bagFact says why no bag can be written, if so.
+func bagFact(tried <-chan error) preflight.Fact {
+	select {
+	case err := <-tried:
+		if err != nil {
+			return preflight.Fact{What: "bag", Text: err.Error(), Bad: true}
+		}
+		return preflight.Fact{What: "bag"}
 	default:
-		f.Text, f.Bad = humanize.IBytes(uint64(free))+" free, for "+text+", without compression", lasts < face.LowTime
+		return preflight.Fact{What: "bag", Text: "the disk does not answer: a file cannot be created", Bad: true}
 	}
-	return f
-}
-
-// bufferFact says how long the buffer holds what comes while the disk hangs.
-func bufferFact(h *preflight.Heard, bytes int64) preflight.Fact {
-	if bytes < 0 {
-		return preflight.Fact{What: "buffer", Text: "without a limit"}
-	}
-	f := preflight.Fact{What: "buffer", Text: humanize.IBytes(uint64(bytes))}
-	if lasts, text := h.Lasts(bytes); lasts >= 0 {
-		f.Text += ", for " + text
-		f.Bad = lasts < leastBuffer
-	}
-	return f
 }
 
 // masterFact compares the clock of the master's host with ours, by the date in the head of an HTTP answer.

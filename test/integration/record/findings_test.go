@@ -213,9 +213,9 @@ func TestPreflight(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	peers.NewFlood(g, "/t", 1000)
 	good := g.Start("gorecord", "preflight", "/t", "--expect", "/t=5")
-	bad := g.Start("gorecord", "preflight", "/other", "/never", "/cam/*", "--expect", "/never=1", "--expect", "/cam/*=1", "--upload", "file:///no/such/directory")
+	bad := g.Start("gorecord", "preflight", "/other", "/never", "/cam/*", "--expect", "/never=1", "--expect", "/cam/*=1", "--upload", "file:///no/such/directory", "-O", "nowhere/run")
 	good.Ended(0, "verdict", "ok", "disk:", "buffer:", "whose clock agrees with ours", "ready")
-	bad.Ended(1, "! no publisher", "! no such topic", "! file:///no/such/directory", "not ready")
+	bad.Ended(1, "! no publisher", "! no such topic", "bag:     ! cannot open nowhere/run.bag.active: directory nowhere/ does not exist", "disk:    free", "http://", "store:   ! file:///no/such/directory", "not ready")
 	if bags, err := filepath.Glob(filepath.Join(g.Dir, "*.bag*")); err != nil || len(bags) > 0 {
 		t.Errorf("%q were recorded (%v)", bags, err)
 	}

@@ -75,6 +75,7 @@ var mistakes = []struct {
 	{"gorecord -a -O exists --check-config", 1, "gorecord: exists.bag exists: a recording never overwrites; choose another name or move it away"},
 	{"gorecord -a -o nowhere/x --check-config -O nowhere/run", 1, "gorecord: Can't set both prefix and name. Leave out --output-prefix or --output-name"},
 	{`gorecord /b --check-config --mark-on topic=="/a"`, 1, "gorecord: a topic that a trigger watches is not recorded: /a"},
+	{`gorecord preflight /b --mark-on topic=="/a"`, 1, "gorecord: a topic that a trigger watches is not recorded: /a"},
 	{`gorecord /b --check-config --mark-on topic=="a" b:=a`, 0, "ok"},
 	{"goplay missing.bag --check-config", 1, "goplay: Error opening file: missing.bag: no such file"},
 	{"goplay good.bag --check-config", 0, "ok"},

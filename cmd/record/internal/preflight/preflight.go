@@ -4,7 +4,6 @@ package preflight
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -155,25 +154,4 @@ func (h *Heard) stamps(t *control.TopicStats) string {
 		return finding.About(-off) + " ahead"
 	}
 	return finding.About(off) + " behind"
-}
-
-// Bytes returns how many bytes came in a second.
-func (h *Heard) Bytes() float64 {
-	came := func(s *control.Stats) (n float64) {
-		for i := range s.Topics {
-			n += float64(s.Topics[i].CameBytes)
-		}
-		return n
-	}
-	return (came(&h.After) - came(&h.Before)) / max(h.After.Taken.Sub(h.Before.Taken).Seconds(), 1e-3)
-}
-
-// Lasts says how long so many bytes last at the measured rate.
-func (h *Heard) Lasts(bytes int64) (time.Duration, string) {
-	rate := h.Bytes()
-	if rate < 1 {
-		return -1, "nothing came"
-	}
-	d := time.Duration(min(float64(bytes)/rate, 1e9) * float64(time.Second))
-	return d, fmt.Sprintf("%s at %s", finding.About(d), termtext.PerSecond(rate))
 }

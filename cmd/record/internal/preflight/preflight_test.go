@@ -82,16 +82,39 @@ not ready: see the lines with !
 	}
 }
 
-// TestLasts: how long memory or a disk lasts at the rate that was measured.
-func TestLasts(t *testing.T) {
+// TestFacts: how long memory and disk last at the rate that was measured, and whether that is long enough.
+func TestFacts(t *testing.T) {
 	t.Parallel()
 	begun := time.Unix(1_700_000_000, 0)
-	h := preflight.Heard{Before: control.Stats{Taken: begun}, After: control.Stats{Taken: begun.Add(8 * time.Second), Topics: []control.TopicStats{{CameBytes: 8 << 20}}}}
-	if lasts, text := h.Lasts(60 << 20); lasts != time.Minute || text != "1 min at 1.0 MiB/s" {
-		t.Errorf("%v, %q", lasts, text)
+	heard := func(bytes uint64, free int64) *preflight.Heard {
+		return &preflight.Heard{
+			Before: control.Stats{Taken: begun},
+			After:  control.Stats{Taken: begun.Add(8 * time.Second), DiskFree: free, Topics: []control.TopicStats{{CameBytes: bytes}}},
+		}
 	}
-	h.After.Topics = nil
-	if lasts, text := h.Lasts(60 << 20); lasts >= 0 || text != "nothing came" {
-		t.Errorf("%v, %q", lasts, text)
+	disk := func(bytes uint64, free int64, deletes bool) preflight.Fact {
+		return heard(bytes, free).Disk(1<<30, "1G", deletes, 10*time.Minute)
+	}
+	for name, tc := range map[string]struct {
+		got  preflight.Fact
+		bad  bool
+		want string
+	}{
+		"disk":          {disk(8<<20, 2<<30, false), false, "2.0 GiB free, for 17 min 4 s at 1.0 MiB/s, without compression"},
+		"little":        {disk(80<<20, 2<<30, false), true, "2.0 GiB free, for 1 min 42 s at 10 MiB/s, without compression"},
+		"deletes":       {disk(80<<20, 2<<30, true), false, "2.0 GiB free, for 1 min 42 s at 10 MiB/s, without compression; then the oldest bags are deleted"},
+		"too little":    {disk(8<<20, 1<<29, false), true, "512 MiB free, less than --min-space 1G"},
+		"none, quiet":   {disk(0, 1<<29, false), true, "512 MiB free, less than --min-space 1G"},
+		"makes room":    {disk(0, 1<<29, true), false, "512 MiB free"},
+		"quiet":         {disk(0, 2<<30, false), false, "2.0 GiB free"},
+		"unknown":       {disk(8<<20, -1, false), false, "free space is not known"},
+		"buffer":        {heard(8<<20, 0).Buffer(60 << 20), false, "60 MiB, for 1 min at 1.0 MiB/s"},
+		"small buffer":  {heard(8<<20, 0).Buffer(1 << 19), true, "512 KiB, for 500 ms at 1.0 MiB/s"},
+		"quiet buffer":  {heard(0, 0).Buffer(60 << 20), false, "60 MiB"},
+		"without limit": {heard(8<<20, 0).Buffer(-1), false, "without a limit"},
+	} {
+		if tc.got.Text != tc.want || tc.got.Bad != tc.bad {
+			t.Errorf("%s: %q, bad %v; want %q, %v", name, tc.got.Text, tc.got.Bad, tc.want, tc.bad)
+		}
 	}
 }
