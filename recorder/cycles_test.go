@@ -59,8 +59,8 @@ func TestTopicComesAndGoes(t *testing.T) {
 	if after := heapInUse(); after > before+2<<20 {
 		t.Errorf("%d cycles take %d bytes", cycles-warm, after-before)
 	}
-	if n := p.Accounts().Usage().Connections; n != 2 || len(topic.Publishers.All) != 1 || topic.Linked != 0 {
-		t.Errorf("%d connections, %d publishers, %d links", n, len(topic.Publishers.All), topic.Linked)
+	if n := p.Accounts().Usage().Connections; n != 2 || len(topic.Publishers()) != 1 || topic.IsLinked() {
+		t.Errorf("%d connections, %d publishers, linked: %v", n, len(topic.Publishers()), topic.IsLinked())
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)

@@ -47,15 +47,11 @@ func TestLimitsInThePipeline(t *testing.T) {
 func TestWhichTopicsALimitMeans(t *testing.T) {
 	t.Parallel()
 	limits := (&Options{Limit: 7, Limits: []Limit{{Topics: "image", Count: 3}, {Topics: "/scan", MaxRate: 2}}}).limits()
-	for topic, want := range map[string]account.Sampler{
-		"/cam/image": {Limit: 3},
-		"/image":     {Limit: 3},
-		"/scan":      {Limit: 7, Gap: time.Second / 2},
-		"/cam/scan":  {Limit: 7},
-		"/other":     {Limit: 7},
-	} {
-		if got := account.SamplerOf(limits, topic); got.Limit != want.Limit || got.Gap != want.Gap || got.KeepsAll() != (want.Gap == 0) {
-			t.Errorf("%s: %+v, want %+v", topic, got, want)
+	accounts := account.New(limits, false)
+	for topic, want := range map[string]uint64{"/cam/image": 3, "/image": 3, "/scan": 7, "/cam/scan": 7, "/other": 7} {
+		got := accounts.NewTopic(topic)
+		if got.Wanted(100) != want || got.KeepsAll() != (topic != "/scan") {
+			t.Errorf("%s: %d messages, want %d; keeps all: %v", topic, got.Wanted(100), want, got.KeepsAll())
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -66,7 +67,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 	}
 
 	camera, cameraPub := subscribe("/camera")
-	imu, imuPub := subscribe("/imu")
+	_, imuPub := subscribe("/imu")
 	const imuMessages, imuBytes, cameraBytes = 200, 320, 1 << 20
 	stop, flooded := make(chan struct{}), make(chan error, 1)
 	var cameraMessages int
@@ -78,7 +79,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 	}()
 	testlink.WaitFor(t, func() bool {
 		return slices.ContainsFunc(accountsNow(p), func(s control.TopicSummary) bool {
-			return s.Topic == camera.Name && s.Dropped[control.DropBufferFull.String()] > 0
+			return s.Topic == camera.Name() && s.Dropped[control.DropBufferFull.String()] > 0
 		})
 	})
 	err = imuPub.Pace(t.Context(), imuBytes, imuMessages, 2*time.Millisecond, func(int) { p.tick(time.Now()) })
@@ -95,12 +96,18 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 
 	byTime, _ := testlink.Numbers(t, p.Current().Target())
 	checkCount(t, "imu", map[uint32][]uint32{0: byTime[imuBytes-4]}, 1, imuMessages)
-	recorded, dropped := len(byTime[cameraBytes-4]), camera.Dropped[control.DropBufferFull]
+	recorded, dropped := len(byTime[cameraBytes-4]), camera.Lost()
 	t.Logf("camera: %d published, %d recorded, %d dropped", cameraMessages, recorded, dropped)
-	if uint64(recorded) != camera.Messages || recorded+int(dropped) != cameraMessages || recorded == 0 {
-		t.Errorf("camera: %d in the bag, %d counted, %d dropped, %d published", recorded, camera.Messages, dropped, cameraMessages)
+	if uint64(recorded) != camera.Tally().Messages || recorded+int(dropped) != cameraMessages || recorded == 0 {
+		t.Errorf("camera: %d in the bag, %d counted, %d dropped, %d published", recorded, camera.Tally().Messages, dropped, cameraMessages)
 	}
-	if camera.Dropped != [control.DropCauses]uint64{control.DropBufferFull: dropped} || imu.Dropped != [control.DropCauses]uint64{} {
-		t.Errorf("dropped: camera %v, imu %v", camera.Dropped, imu.Dropped)
+	for _, s := range accountsNow(p) {
+		want := map[string]uint64(nil)
+		if s.Topic == camera.Name() {
+			want = map[string]uint64{control.DropBufferFull.String(): dropped}
+		}
+		if !maps.Equal(s.Dropped, want) {
+			t.Errorf("dropped of %s: %v, want %v", s.Topic, s.Dropped, want)
+		}
 	}
 }

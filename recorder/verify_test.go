@@ -63,11 +63,11 @@ func TestCheckLinks(t *testing.T) {
 			}
 			l.Closed(io.EOF)
 			r.o.graph().CheckLinks(t.Context(), r.in.Accounts())
-			u, now := topic.Publishers.All[0], time.Now()
+			u, now := topic.Publishers()[0], time.Now()
 			if !u.Overdue(now.Add(2 * loss.Grace)) {
 				t.Fatal("decided at once")
 			}
-			u.Open(false, true, now) // and once more, a while ago
+			u.Open(u.Key().URI, true, now) // and once more, a while ago
 			u.End(io.EOF, now.Add(-2*loss.Grace))
 			if tc.paused {
 				if err := r.in.Commands().Pause(); err != nil {

@@ -16,26 +16,66 @@ import (
 // Accounts has the accounts of all topics, connections and publishers of a recording.
 type Accounts struct {
 	limits      []Limit
-	Topics      []*Topic // in the order of their subscription
+	topics      []*Topic // in the order of their subscription
 	own         []*Topic // the few topics of Topics on which the recorder itself publishes
 	left        []*Topic // the topics of Topics that nobody publishes any more, in the order in which they were left
 	ended       *Topic   // of Topics: the sum of the topics that were left before those; nil if there are none
-	Connections Connections
+	connections Connections
 
 	// OnlySnapshots says that nothing is written but snapshots. Then the Tally of a topic has all messages that were
 	// received outside pauses, whether they are in a file or not.
-	OnlySnapshots bool
+	onlySnapshots bool
 
-	Unread     string // which parts of the master's last replies could not be read; empty if none
-	EverUnread string // which parts of any reply of the master could not be read; empty if none
+	unread     string // which parts of the master's last replies could not be read; empty if none
+	everUnread string // which parts of any reply of the master could not be read; empty if none
 }
 
-// New returns the accounts of a recording without topics.
-func New(limits []Limit) Accounts { return Accounts{limits: limits} }
+// New returns the accounts of a recording without topics. onlySnapshots says that nothing is written but snapshots.
+func New(limits []Limit, onlySnapshots bool) Accounts {
+	return Accounts{limits: limits, onlySnapshots: onlySnapshots}
+}
+
+// NoteUnread notes which parts of the master's replies could not be read, so that topics may be missing: now is about the last
+// replies, ever about all.
+func (a *Accounts) NoteUnread(now, ever string) { a.unread, a.everUnread = now, ever }
+
+// Unread returns which parts of the master's last replies could not be read; empty if none.
+func (a *Accounts) Unread() string { return a.unread }
+
+// EverUnread returns which parts of any reply of the master could not be read; empty if none.
+func (a *Accounts) EverUnread() string { return a.everUnread }
+
+// Of returns the account of a connection; nil if it was released.
+func (a *Accounts) Of(conn *rosbag.Connection) *Connection { return a.connections.Of(conn) }
+
+// Connect adds a connection with a header to a topic.
+func (a *Accounts) Connect(t *Topic, h rosbag.Header) *Connection { return a.connections.Add(t, h) }
+
+// Admit returns a *HeadersFullError if there is no memory for the account of a publisher or, unless known says that the topic
+// has a connection with this header, for the header.
+func (a *Accounts) Admit(t *Topic, known bool, h rosbag.Header, id, uri string) error {
+	return a.connections.Admit(t, known, h, id, uri)
+}
+
+// Headers returns how many connections are not released, and how many bytes all headers and publishers take.
+func (a *Accounts) Headers() (connections int, bytes int64) {
+	return len(a.connections.all), a.connections.held
+}
+
+// Stored returns the connections whose records are in some file.
+func (a *Accounts) Stored() []*rosbag.Connection {
+	var all []*rosbag.Connection
+	for _, c := range a.connections.all {
+		if c.stored > 0 {
+			all = append(all, c.Conn())
+		}
+	}
+	return all
+}
 
 // NewTopic returns the account of a topic that is not listed before EnsureListed.
 func (a *Accounts) NewTopic(name string) *Topic {
-	return &Topic{Name: name, Sampler: SamplerOf(a.limits, name)}
+	return &Topic{name: name, sampler: SamplerOf(a.limits, name)}
 }
 
 // AddTopic makes an account for a topic that has the given name in the bag, or finds that of a topic that was left.
@@ -48,20 +88,20 @@ func (a *Accounts) AddTopic(name, resolved string, since time.Time) *Topic {
 	}
 	t := named(a.own, name)
 	if t == nil {
-		t = &Topic{Name: name}
-		a.Topics = append(a.Topics, t)
+		t = &Topic{name: name}
+		a.topics = append(a.topics, t)
 	}
-	t.Sampler, t.beginning.since = SamplerOf(a.limits, resolved), since
+	t.sampler, t.beginning.since = SamplerOf(a.limits, resolved), since
 	return t
 }
 
 // OwnTopic returns the account of a topic on which the recorder itself publishes. A topic that others
 // publish, too, has one account.
 func (a *Accounts) OwnTopic(name string) *Topic {
-	t := named(a.Topics, name)
+	t := named(a.topics, name)
 	if t == nil {
-		t = &Topic{Name: name}
-		a.Topics = append(a.Topics, t)
+		t = &Topic{name: name}
+		a.topics = append(a.topics, t)
 	}
 	if !slices.Contains(a.own, t) {
 		a.own = append(a.own, t)
@@ -71,14 +111,14 @@ func (a *Accounts) OwnTopic(name string) *Topic {
 
 // EnsureListed adds t to the topics, unless it is there.
 func (a *Accounts) EnsureListed(t *Topic) {
-	if !slices.Contains(a.Topics, t) {
-		a.Topics = append(a.Topics, t)
+	if !slices.Contains(a.topics, t) {
+		a.topics = append(a.topics, t)
 	}
 }
 
 // named returns the account of the topic that has the given name in the bag, or nil.
 func named(topics []*Topic, name string) *Topic {
-	i := slices.IndexFunc(topics, func(t *Topic) bool { return t.Name == name })
+	i := slices.IndexFunc(topics, func(t *Topic) bool { return t.name == name })
 	if i < 0 {
 		return nil
 	}
@@ -87,9 +127,9 @@ func named(topics []*Topic, name string) *Topic {
 
 // Sources returns all connections as sources of latched messages, by id.
 func (a *Accounts) Sources() []*latch.Source {
-	all := make([]*latch.Source, len(a.Connections.All))
-	for i, c := range a.Connections.All {
-		all[i] = &c.Source
+	all := make([]*latch.Source, len(a.connections.all))
+	for i, c := range a.connections.all {
+		all[i] = c.Source()
 	}
 	return all
 }
@@ -98,20 +138,20 @@ func (a *Accounts) Sources() []*latch.Source {
 // connections for which needed returns false.
 func (a *Accounts) ReleaseGone(latched *latch.Store, needed func(*Connection) bool, now time.Time) {
 	kept, all := map[*Topic]int{}, 0
-	for _, c := range slices.Backward(a.Connections.All) {
-		if c.Links > 0 || !latched.Holds(&c.Source) {
+	for _, c := range slices.Backward(a.connections.all) {
+		if c.links > 0 || !latched.Holds(c.Source()) {
 			continue
 		}
-		if kept[c.Topic] == KeptLatched || all >= KeptLatchedOfAll && !slices.Contains(a.own, c.Topic) {
-			latched.Forget(&c.Source)
-			latched.ForgetBeforeRing(&c.Source)
+		if kept[c.topic] == KeptLatched || all >= KeptLatchedOfAll && !slices.Contains(a.own, c.topic) {
+			latched.Forget(c.Source())
+			latched.ForgetBeforeRing(c.Source())
 			continue
 		}
-		kept[c.Topic]++
+		kept[c.topic]++
 		all++
 	}
-	a.Connections.Release(func(c *Connection) bool { return !needed(c) })
-	for _, t := range a.Topics {
+	a.connections.Release(func(c *Connection) bool { return !needed(c) })
+	for _, t := range a.topics {
 		a.FoldPublishers(t, KeptPublishers, func(u *loss.Publisher) bool { return u.Settled(now) }, now)
 	}
 	a.foldTopics()
@@ -120,11 +160,11 @@ func (a *Accounts) ReleaseGone(latched *latch.Store, needed func(*Connection) bo
 // LatchingOf returns the latching connections with messages in a chunk, nil if there are none.
 func (a *Accounts) LatchingOf(c *chunk.Sealed) (all map[rosbag.ConnID]*latch.Source) {
 	for _, n := range c.Counts {
-		if of := a.Connections.Of(n.Conn); of != nil && of.Latching {
+		if of := a.connections.Of(n.Conn); of != nil && of.Latching() {
 			if all == nil {
 				all = map[rosbag.ConnID]*latch.Source{}
 			}
-			all[n.Conn.ID] = &of.Source
+			all[n.Conn.ID] = of.Source()
 		}
 	}
 	return all

@@ -42,8 +42,8 @@ func TestAdmit(t *testing.T) {
 		if tc.account {
 			a.Publisher(of, "p", "/t")
 		}
-		a.Connections.Held, of.Headers = tc.held, tc.ofTopic
-		err := a.Connections.Admit(of, tc.header, nil, "p", "http://p")
+		a.connections.held, of.headers = tc.held, tc.ofTopic
+		err := a.connections.Admit(of, tc.header, nil, "p", "http://p")
 		var full *HeadersFullError
 		if errors.As(err, &full) != (tc.refused > 0) || full != nil && *full != (HeadersFullError{tc.refused, tc.ofTopic}) {
 			t.Errorf("%s: %v, want an error for %d bytes", name, err, tc.refused)
@@ -61,7 +61,7 @@ func TestRefused(t *testing.T) {
 	of := a.AddTopic("/t", "/t", time.Time{})
 	for _, c := range []struct{ publishers, want int }{{3, 3}, {3, 3}, {mostRefused, mostRefused}, {mostRefused + 1, mostRefused}} {
 		for i := range c.publishers {
-			of.Publishers.refuse(fmt.Sprint("http://p", i))
+			of.publishers.refuse(fmt.Sprint("http://p", i))
 		}
 		if s := a.Summaries(time.Now())[0]; s.Refused != c.want {
 			t.Errorf("%d of %d publishers count as refused, want %d", s.Refused, c.publishers, c.want)
@@ -78,7 +78,7 @@ func TestRefuse(t *testing.T) {
 	before := a.Summaries(time.Now())[0].Unlinked
 	noFile := fmt.Errorf("dial: %w", syscall.EMFILE)
 	for i, err := range []error{noFile, noFile, &HeadersFullError{}, &tcpros.HeaderError{Reason: "2 bytes, limit 1"}, noFile, noFile, noFile} {
-		of.Publishers.Refuse(fmt.Sprint("http://p", i), fmt.Errorf("link: %w", err))
+		of.publishers.Refuse(fmt.Sprint("http://p", i), fmt.Errorf("link: %w", err))
 	}
 	s := a.Summaries(time.Now())[0]
 	if d := cmp.Diff(control.UnlinkedPublishers{Count: 5, URIs: []string{"http://p0", "http://p1", "http://p4"}}, s.Unlinked); d != "" || s.Refused != 1 {
@@ -87,8 +87,8 @@ func TestRefuse(t *testing.T) {
 	if n := a.Stats(time.Now())[0].Refused; n != 6 {
 		t.Errorf("%d shown, want 6", n)
 	}
-	of.Publishers.Refuse("http://p1", nil)
-	of.Publishers.Refuse("http://p6", nil)
+	of.publishers.Refuse("http://p1", nil)
+	of.publishers.Refuse("http://p6", nil)
 	if d := cmp.Diff(control.UnlinkedPublishers{Count: 3, URIs: []string{"http://p0", "http://p4"}}, a.Summaries(time.Now())[0].Unlinked); d != "" {
 		t.Error(d)
 	}
@@ -102,7 +102,7 @@ func TestRefuse(t *testing.T) {
 	ended := Topic{reportedDrops: new([control.DropCauses]loss.Reported)}
 	ended.merge(of)
 	ended.merge(of)
-	if u := ended.Publishers.unlinked; u.Count != 6 || len(u.URIs) != control.MostUnlinkedNamed {
+	if u := ended.publishers.unlinked; u.Count != 6 || len(u.URIs) != control.MostUnlinkedNamed {
 		t.Errorf("of topics that ended: %+v", u)
 	}
 }
@@ -131,12 +131,12 @@ func TestOneAccount(t *testing.T) {
 	first := a.AddTopic("/a", "/a", time.Time{})
 	a.AddTopic("/b", "/b", time.Time{})
 	own := a.OwnTopic("/c")
-	if a.OwnTopic("/a") != first || a.OwnTopic("/c") != own || a.AddTopic("/c", "/c", time.Time{}) != own || len(a.Topics) != 3 {
-		t.Errorf("%d topics", len(a.Topics))
+	if a.OwnTopic("/a") != first || a.OwnTopic("/c") != own || a.AddTopic("/c", "/c", time.Time{}) != own || len(a.topics) != 3 {
+		t.Errorf("%d topics", len(a.topics))
 	}
 	pub := a.Publisher(first, "/p", "/a")
 	a.Publisher(first, "/q", "/a")
-	if a.Publisher(first, "/p", "/a") != pub || len(first.Publishers.All) != 2 {
-		t.Errorf("%d publishers", len(first.Publishers.All))
+	if a.Publisher(first, "/p", "/a") != pub || len(first.publishers.all) != 2 {
+		t.Errorf("%d publishers", len(first.publishers.all))
 	}
 }

@@ -47,7 +47,7 @@ func TestFateOfAChunk(t *testing.T) {
 		},
 		"missing in a snapshot": {
 			func(a *Accounts, c *chunk.Sealed) {
-				a.OnlySnapshots = true
+				a.onlySnapshots = true
 				a.Lost(c, control.DropDisk)
 			},
 			chunkFigures{Tally{10, 100}, Tally{4, 40}, 1, map[string]uint64{"disk": 4}},
@@ -72,32 +72,32 @@ func TestFateOfAChunk(t *testing.T) {
 		},
 		"deleted snapshot": {
 			func(a *Accounts, _ *chunk.Sealed) {
-				a.OnlySnapshots = true
+				a.onlySnapshots = true
 				a.Deleted(map[string]Tally{"/gone": {9, 9}, "/b": {2, 15}})
 			},
 			before,
 			chunkFigures{Tally{10, 100}, Tally{2, 25}, 1, map[string]uint64{"disk": 1, "deleted": 2}},
 		},
 	} {
-		accounts := New(nil)
+		accounts := New(nil, false)
 		c := &chunk.Sealed{PayloadBytes: []uint64{70, 25, 15}}
 		for i, count := range []uint32{7, 3, 2} { // the first connection was released
 			topic := accounts.AddTopic([]string{"/released", "/a", "/b"}[i], "", time.Time{})
-			topic.Tally, topic.Written, topic.Repeated, topic.Dropped[control.DropDisk] = before.Tally, before.Written, before.Repeated, 1
-			of := accounts.Connections.Add(topic, rosbag.Header{{Key: "topic", Value: topic.Name}})
-			c.Counts = append(c.Counts, rosbag.ConnCount{Conn: of.Conn, Count: count})
+			topic.recorded, topic.written, topic.repeated, topic.dropped[control.DropDisk] = before.Tally, before.Written, before.Repeated, 1
+			of := accounts.connections.Add(topic, rosbag.Header{{Key: "topic", Value: topic.name}})
+			c.Counts = append(c.Counts, rosbag.ConnCount{Conn: of.Conn(), Count: count})
 		}
-		accounts.Connections.Release(func(of *Connection) bool { return of.Topic.Name == "/released" })
+		accounts.connections.Release(func(of *Connection) bool { return of.topic.name == "/released" })
 		tc.do(&accounts, c)
 		for i, want := range []chunkFigures{tc.a, tc.b} {
-			topic := accounts.Topics[i+1]
-			got := chunkFigures{topic.Tally, topic.Written, topic.Repeated, topic.causes()}
+			topic := accounts.topics[i+1]
+			got := chunkFigures{topic.recorded, topic.written, topic.repeated, topic.causes()}
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s, %s (-want +got):\n%s", name, topic.Name, diff)
+				t.Errorf("%s, %s (-want +got):\n%s", name, topic.name, diff)
 			}
 		}
-		if released := accounts.Topics[0]; name != "never written" && (released.Tally != before.Tally || released.Written != before.Written) {
-			t.Errorf("%s: messages of a connection that was released count as %+v", name, released.Tally)
+		if released := accounts.topics[0]; name != "never written" && (released.recorded != before.Tally || released.written != before.Written) {
+			t.Errorf("%s: messages of a connection that was released count as %+v", name, released.recorded)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestFateOfAChunk(t *testing.T) {
 // among all topics it would cost 50 times as much.
 func TestDeletedCostsNoMore(t *testing.T) {
 	cost := func(topics int) time.Duration { // of one topic
-		accounts := New(nil)
+		accounts := New(nil, false)
 		content := map[string]Tally{}
 		for i := range topics {
 			name := fmt.Sprintf("/topic%06d", i)
@@ -133,13 +133,13 @@ func TestDeletedCostsNoMore(t *testing.T) {
 // TestFileOfAConnection: a connection belongs to the last file that has its record or a message.
 func TestFileOfAConnection(t *testing.T) {
 	t.Parallel()
-	accounts := New(nil)
-	of := accounts.Connections.Add(accounts.AddTopic("/a", "/a", time.Time{}), nil)
-	c := &chunk.Sealed{Counts: []rosbag.ConnCount{{Conn: of.Conn, Count: 1}}, PayloadBytes: []uint64{1}}
-	if !of.Within(0) || of.WasStored() {
+	accounts := New(nil, false)
+	of := accounts.connections.Add(accounts.AddTopic("/a", "/a", time.Time{}), nil)
+	c := &chunk.Sealed{Counts: []rosbag.ConnCount{{Conn: of.Conn(), Count: 1}}, PayloadBytes: []uint64{1}}
+	if !of.Within(0) || len(accounts.Stored()) != 0 {
 		t.Error("a new connection is in a file")
 	}
-	if of.NoteRecord(0); of.Within(0) || !of.Within(1) || !of.WasStored() || !of.HasRecord(0) || of.HasRecord(1) {
+	if of.NoteRecord(0); of.Within(0) || !of.Within(1) || len(accounts.Stored()) != 1 || !of.HasRecord(0) || of.HasRecord(1) {
 		t.Error("the record of a connection is not in the first file alone")
 	}
 	if accounts.Written(c, 2); of.Within(2) || !of.Within(3) || of.HasRecord(2) {

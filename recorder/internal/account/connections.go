@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -36,20 +39,20 @@ const (
 // Connections owns the connection headers of all publishers. The header of a publisher that is gone is
 // released when no file, chunk or latched message needs it any more.
 type Connections struct {
-	All         []*Connection          // by id
+	all         []*Connection          // by id
 	next        rosbag.ConnID          // never reused: a snapshot may outlive a connection
-	Held        int64                  // bytes of all headers and publishers
-	Definitions map[string]*definition // by their text
+	held        int64                  // bytes of all headers and publishers
+	definitions map[string]*definition // by their text
 }
 
 // Connection is the header of one publisher on one topic. All links with that header share it, one after the
 // other or at the same time.
 type Connection struct {
-	latch.Source
-	Topic      *Topic
-	Links      int         // open links
-	Stamped    bool        // messages begin with a header
-	Proven     bool        // the publisher has sent a large message to the end
+	source     latch.Source
+	topic      *Topic
+	links      int         // open links
+	stamped    bool        // messages begin with a header
+	proven     bool        // the publisher has sent a large message to the end
 	stored     int         // 1 + part of the last file with the connection record, written or queued; 0 for none
 	written    int         // 1 + part of the last file with a message of the connection; 0 for none
 	size       int64       // bytes that Connections counts for the header, without its definition
@@ -65,11 +68,39 @@ func (c *Connection) NewRecord(part int) int {
 	if c.HasRecord(part) {
 		return 0
 	}
-	return c.Bytes
+	return c.Bytes()
 }
 
-// WasStored reports whether any file has the record of the connection.
-func (c *Connection) WasStored() bool { return c.stored > 0 }
+// Conn returns the connection in the bag.
+func (c *Connection) Conn() *rosbag.Connection { return c.source.Conn() }
+
+// Source returns the connection as a source of latched messages.
+func (c *Connection) Source() *latch.Source { return &c.source }
+
+// Latching reports whether the latest message of the connection begins each file.
+func (c *Connection) Latching() bool { return c.source.Latching() }
+
+// Bytes returns about how many bytes the record of the connection takes.
+func (c *Connection) Bytes() int { return c.source.Bytes() }
+
+// Topic returns the account of the topic.
+func (c *Connection) Topic() *Topic { return c.topic }
+
+// Proven reports whether the publisher has sent a large message to the end.
+func (c *Connection) Proven() bool { return c.proven }
+
+// LinkOpened notes that a link to the publisher is open.
+func (c *Connection) LinkOpened() {
+	c.links++
+	h := c.Conn().Header
+	c.topic.noteLinked(h.Type(), h.Latching())
+}
+
+// LinkClosed notes that a link to the publisher is closed.
+func (c *Connection) LinkClosed() {
+	c.links--
+	c.topic.linked--
+}
 
 // NoteRecord notes that the file of a part has the record of the connection, or will have.
 func (c *Connection) NoteRecord(part int) { c.stored = part + 1 }
@@ -82,20 +113,47 @@ func (c *Connection) Within(before int) bool { return max(c.stored, c.written) <
 
 // NoteUnrecorded counts messages that came while nothing was recorded.
 func (c *Connection) NoteUnrecorded(messages int) {
-	if !c.Topic.AtLimit() {
-		c.Topic.Passed += uint64(messages)
-		c.Missed = c.Latching
+	if !c.topic.AtLimit() {
+		c.topic.passed += uint64(messages)
+		c.source.CameUnrecorded()
 	}
 }
 
-// NoteCame counts messages that came at Last of the topic, and the bytes of their frames. frame begins with the first of
-// them, or is nil for one of which nothing but its length has come. The stamp of the first one is enough: messages that are
-// read together came together.
-func (c *Connection) NoteCame(messages, bytes int, frame []byte) {
-	c.Topic.Came.Messages += uint64(messages)
-	c.Topic.Came.Bytes += uint64(bytes)
-	if c.Stamped && len(frame) >= 16 && binary.LittleEndian.Uint32(frame) >= 12 { // length, seq, seconds, nanoseconds
-		c.Topic.Came.Stamp, c.Topic.Came.stamped = binary.LittleEndian.Uint64(frame[8:]), c.Topic.Last
+// Came counts messages that came, whose frames follow each other in run. The stamp of the first one is enough: messages that
+// are read together came together.
+func (c *Connection) Came(at time.Time, messages int, run []byte) {
+	c.topic.last = at
+	c.source.Came(at)
+	c.topic.came.messages += uint64(messages)
+	c.topic.came.bytes += uint64(len(run))
+	c.noteStamp(run)
+}
+
+// Announced counts a large message, of which only the length of its frame has come.
+func (c *Connection) Announced(at time.Time, bytes int) {
+	c.topic.last = at
+	c.topic.came.messages++
+	c.topic.came.bytes += uint64(bytes)
+}
+
+// Arrived notes that a large message, which was announced, has come to the end.
+func (c *Connection) Arrived(at time.Time, frame []byte) {
+	c.topic.last = at
+	c.source.Came(at)
+	c.proven = true
+	c.noteStamp(frame)
+}
+
+// Published notes that the recorder itself has made a message.
+func (c *Connection) Published(at time.Time) {
+	c.topic.last = at
+	c.source.Came(at)
+}
+
+// noteStamp notes the stamp of the first of some frames, which came at Last of the topic.
+func (c *Connection) noteStamp(frame []byte) {
+	if c.stamped && len(frame) >= 16 && binary.LittleEndian.Uint32(frame) >= 12 { // length, seq, seconds, nanoseconds
+		c.topic.came.rawStamp, c.topic.came.stamped = binary.LittleEndian.Uint64(frame[8:]), c.topic.last
 	}
 }
 
@@ -115,7 +173,7 @@ func (s *Connections) SizeOf(h rosbag.Header) int64 {
 		size += int64(fieldOverhead + len(f.Key))
 		first := f.Key == definitionKey && !defined
 		defined = defined || first
-		if !first || s.Definitions[f.Value] == nil {
+		if !first || s.definitions[f.Value] == nil {
 			size += int64(len(f.Value))
 		}
 	}
@@ -125,25 +183,25 @@ func (s *Connections) SizeOf(h rosbag.Header) int64 {
 // admits decides whether the headers of t may take more bytes. As memory.Memory.Admits does for messages, it compares
 // the bytes that a topic holds with the bytes that are left, so that the topic with most is refused first.
 func (s *Connections) admits(t *Topic, bytes int64) bool {
-	return s.Held+bytes <= HeaderBytes && t.Headers+bytes <= memory.FairnessFactor*(HeaderBytes-s.Held)
+	return s.held+bytes <= HeaderBytes && t.headers+bytes <= memory.FairnessFactor*(HeaderBytes-s.held)
 }
 
 // Find returns the connection of t with this header, or nil.
 func (t *Topic) Find(h rosbag.Header) *Connection {
-	i := slices.IndexFunc(t.Conns, func(c *Connection) bool { return slices.Equal(c.Conn.Header, h) })
+	i := slices.IndexFunc(t.conns, func(c *Connection) bool { return slices.Equal(c.Conn().Header, h) })
 	if i < 0 {
 		return nil
 	}
-	return t.Conns[i]
+	return t.conns[i]
 }
 
 // Add makes a connection of t. It copies h.
 func (s *Connections) Add(t *Topic, h rosbag.Header) *Connection {
-	c := &Connection{Topic: t}
+	c, bytes := &Connection{topic: t}, 0
 	own := make(rosbag.Header, len(h))
 	for i, f := range h {
 		own[i].Key = strings.Clone(f.Key)
-		c.Bytes += 5 + len(f.Key) + len(f.Value)
+		bytes += 5 + len(f.Key) + len(f.Value)
 		if f.Key == definitionKey && c.definition == nil {
 			c.definition = s.share(t, f.Value)
 			own[i].Value = c.definition.text
@@ -152,32 +210,33 @@ func (s *Connections) Add(t *Topic, h rosbag.Header) *Connection {
 		own[i].Value = strings.Clone(f.Value)
 	}
 	c.size = s.SizeOf(h) // without the definition, which is known now
-	c.Conn = &rosbag.Connection{ID: s.next, Topic: t.Name, Header: own}
+	c.source = latch.NewSource(&rosbag.Connection{ID: s.next, Topic: t.name, Header: own}, bytes)
+	_, c.stamped = stdmsg.FirstField(msgtypes.DefinitionOf(h))
 	s.next++
 	s.charge(t, c.size)
-	s.All = append(s.All, c)
-	t.Conns = append(t.Conns, c)
+	s.all = append(s.all, c)
+	t.conns = append(t.conns, c)
 	return c
 }
 
 // Of returns the account of a connection; nil if it was released.
 func (s *Connections) Of(conn *rosbag.Connection) *Connection {
-	i, ok := slices.BinarySearchFunc(s.All, conn.ID, func(c *Connection, id rosbag.ConnID) int { return cmp.Compare(c.Conn.ID, id) })
+	i, ok := slices.BinarySearchFunc(s.all, conn.ID, func(c *Connection, id rosbag.ConnID) int { return cmp.Compare(c.Conn().ID, id) })
 	if !ok {
 		return nil
 	}
-	return s.All[i]
+	return s.all[i]
 }
 
 // share returns the shared copy of a definition.
 func (s *Connections) share(t *Topic, text string) *definition {
-	d := s.Definitions[text]
+	d := s.definitions[text]
 	if d == nil {
-		if s.Definitions == nil {
-			s.Definitions = map[string]*definition{}
+		if s.definitions == nil {
+			s.definitions = map[string]*definition{}
 		}
 		d = &definition{text: strings.Clone(text), owner: t}
-		s.Definitions[d.text] = d
+		s.definitions[d.text] = d
 		s.charge(t, int64(len(text)))
 	}
 	d.uses++
@@ -185,29 +244,30 @@ func (s *Connections) share(t *Topic, text string) *definition {
 }
 
 func (s *Connections) charge(t *Topic, bytes int64) {
-	s.Held += bytes
-	t.Headers += bytes
+	s.held += bytes
+	t.headers += bytes
 }
 
 // Release releases the connections without a link for which which returns true.
 func (s *Connections) Release(which func(*Connection) bool) {
 	left := map[*Topic]bool{}
-	s.All = slices.DeleteFunc(s.All, func(c *Connection) bool {
-		if c.Links > 0 || !which(c) {
+	s.all = slices.DeleteFunc(s.all, func(c *Connection) bool {
+		if c.links > 0 || !which(c) {
 			return false
 		}
-		c.Released, left[c.Topic] = true, true
-		s.charge(c.Topic, -c.size)
+		c.source.ConnectionReleased()
+		left[c.topic] = true
+		s.charge(c.topic, -c.size)
 		if d := c.definition; d != nil {
 			if d.uses--; d.uses == 0 {
-				delete(s.Definitions, d.text)
+				delete(s.definitions, d.text)
 				s.charge(d.owner, -int64(len(d.text)))
 			}
 		}
 		return true
 	})
 	for t := range left {
-		t.Conns = slices.DeleteFunc(t.Conns, func(c *Connection) bool { return c.Released })
+		t.conns = slices.DeleteFunc(t.conns, func(c *Connection) bool { return c.source.Released() })
 	}
 }
 
@@ -229,12 +289,12 @@ func (s *Connections) Admit(t *Topic, known bool, h rosbag.Header, id, uri strin
 	if !known {
 		need = s.SizeOf(h)
 	}
-	if t.Publishers.find(id) == nil {
+	if t.publishers.find(id) == nil {
 		need += publisherSize(id)
 	}
 	if need == 0 || s.admits(t, need) {
 		return nil
 	}
-	t.Publishers.refuse(uri)
-	return &HeadersFullError{need, t.Headers}
+	t.publishers.refuse(uri)
+	return &HeadersFullError{need, t.headers}
 }

@@ -10,7 +10,7 @@ import (
 // Drop counts messages that were received and are lost. Messages beyond the limit of the topic are
 // not wanted and do not count.
 func (t *Topic) Drop(cause control.DropCause, messages uint64) {
-	t.Dropped[cause] += t.Wanted(messages)
+	t.dropped[cause] += t.Wanted(messages)
 }
 
 // DropOversize counts a message that is too large: the buffer would need at least the given number of bytes.
@@ -30,16 +30,16 @@ type Drops struct {
 // NewDrops returns the lost messages to report at now.
 func (a *Accounts) NewDrops(now time.Time) []Drops {
 	var all []Drops
-	for _, t := range a.Topics {
+	for _, t := range a.topics {
 		if t.reportedDrops == nil {
-			if t.Dropped == [control.DropCauses]uint64{} {
+			if t.dropped == [control.DropCauses]uint64{} {
 				continue
 			}
 			t.reportedDrops = new([control.DropCauses]loss.Reported)
 		}
-		for cause, n := range t.Dropped {
+		for cause, n := range t.dropped {
 			if d := t.reportedDrops[cause].Growth(n, now); d > 0 {
-				lost := Drops{Topic: t.Name, Cause: control.DropCause(cause), Messages: d}
+				lost := Drops{Topic: t.name, Cause: control.DropCause(cause), Messages: d}
 				if lost.Cause == control.DropOversize {
 					lost.BufferNeeded = t.bufferNeeded
 				}

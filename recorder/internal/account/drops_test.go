@@ -1,10 +1,9 @@
-package account_test
+package account
 
 import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 )
 
 // TestDropWithinTheLimit: what is lost counts under its cause, but for messages that the limit of
@@ -21,15 +20,15 @@ func TestDropWithinTheLimit(t *testing.T) {
 		"limit of one, not used": {limit: 1, recorded: 0, messages: 1, want: 1},
 		"more than the limit":    {limit: 10, recorded: 12, messages: 7, want: 0},
 	} {
-		of := &account.Topic{Tally: account.Tally{Messages: c.recorded}, Sampler: account.Sampler{Limit: c.limit}}
-		of.Dropped[control.DropDisk] = 1
+		of := &Topic{recorded: Tally{Messages: c.recorded}, sampler: Sampler{limit: c.limit}}
+		of.dropped[control.DropDisk] = 1
 		of.Drop(control.DropDisk, c.messages)
 		want := [control.DropCauses]uint64{control.DropDisk: 1 + c.want}
-		if of.Dropped != want {
-			t.Errorf("%s: dropped %v, want %v", name, of.Dropped, want)
+		if of.dropped != want {
+			t.Errorf("%s: dropped %v, want %v", name, of.dropped, want)
 		}
-		if of.Messages != c.recorded {
-			t.Errorf("%s: %d messages recorded, want %d", name, of.Messages, c.recorded)
+		if of.recorded.Messages != c.recorded {
+			t.Errorf("%s: %d messages recorded, want %d", name, of.recorded.Messages, c.recorded)
 		}
 	}
 }

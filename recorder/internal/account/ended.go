@@ -31,25 +31,25 @@ func (a *Accounts) foldTopics() {
 			return false
 		}
 		if a.ended == nil {
-			a.ended = &Topic{Name: control.EndedTopics, reportedDrops: new([control.DropCauses]loss.Reported)}
-			a.Topics = append(a.Topics, a.ended)
+			a.ended = &Topic{name: control.EndedTopics, reportedDrops: new([control.DropCauses]loss.Reported)}
+			a.topics = append(a.topics, a.ended)
 		}
 		a.ended.merge(t)
 		folded[t] = true
 		return true
 	})
 	if len(folded) > 0 {
-		a.Topics = slices.DeleteFunc(a.Topics, func(t *Topic) bool { return folded[t] })
+		a.topics = slices.DeleteFunc(a.topics, func(t *Topic) bool { return folded[t] })
 	}
 }
 
 // over reports whether nothing refers to the account of a topic that was left, and nothing about the topic is still to
 // be reported. A topic with a limit keeps its account: the limit holds also when the topic comes back.
 func (t *Topic) over() bool {
-	if len(t.Conns) > 0 || len(t.Publishers.All) > 0 || t.Sampler.Limit > 0 || t.heldUp.longest > 0 {
+	if len(t.conns) > 0 || len(t.publishers.all) > 0 || t.sampler.limit > 0 || t.heldUp.longest > 0 {
 		return false
 	}
-	for cause, n := range t.Dropped {
+	for cause, n := range t.dropped {
 		if n > 0 && (t.reportedDrops == nil || !t.reportedDrops[cause].All(n)) {
 			return false
 		}
@@ -59,23 +59,23 @@ func (t *Topic) over() bool {
 
 // merge adds the account of a topic that is over to t.
 func (t *Topic) merge(o *Topic) {
-	t.Add(o.Tally)
-	t.Written.Add(o.Written)
-	t.Repeated += o.Repeated
-	t.Passed += o.Passed
-	t.Sampler.LeftOut += o.Sampler.LeftOut
+	t.recorded.Add(o.recorded)
+	t.written.Add(o.written)
+	t.repeated += o.repeated
+	t.passed += o.passed
+	t.sampler.leftOut += o.sampler.leftOut
 	t.heldUp.over += o.heldUp.over
 	t.beginning.pickup = max(t.beginning.pickup, o.beginning.pickup)
-	if o.Last.After(t.Last) {
-		t.Last = o.Last
+	if o.last.After(t.last) {
+		t.last = o.last
 	}
-	for cause, n := range o.Dropped {
-		t.Dropped[cause] += n
+	for cause, n := range o.dropped {
+		t.dropped[cause] += n
 		t.reportedDrops[cause].Skip(n)
 	}
-	addFormer(&t.Publishers.Former, o.Publishers.Former)
-	for uri := range o.Publishers.refused {
-		t.Publishers.refuse(uri)
+	addFormer(&t.publishers.former, o.publishers.former)
+	for uri := range o.publishers.refused {
+		t.publishers.refuse(uri)
 	}
-	t.Publishers.addUnlinked(o.Publishers.unlinked)
+	t.publishers.addUnlinked(o.publishers.unlinked)
 }

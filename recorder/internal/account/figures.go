@@ -10,18 +10,16 @@ import (
 
 // Stats returns the live accounts of all topics at now, in the order of their subscription.
 func (a *Accounts) Stats(now time.Time) []control.TopicStats {
-	all := make([]control.TopicStats, 0, len(a.Topics))
-	for _, t := range a.Topics {
+	all := make([]control.TopicStats, 0, len(a.topics))
+	for _, t := range a.topics {
 		s := control.TopicStats{
-			Topic: t.Name, Type: t.beginning.typ, Publishers: t.Linked, Refused: len(t.Publishers.refused) + t.Publishers.unlinked.Count,
-			Messages: t.Messages, Bytes: t.Bytes, LeftOut: t.Sampler.LeftOut, Passed: t.Passed, Causes: t.causes(),
-			Missed: t.Publishers.Former.Missed, LinksLost: t.Publishers.Former.LinksLost, HeldUp: t.HeldUp(now), Last: t.Last, Latching: t.Came.latching,
-			Came: t.Came.Messages, CameBytes: t.Came.Bytes, Stamp: t.Came.time(), Stamped: t.Came.stamped,
+			Topic: t.name, Type: t.beginning.typ, Publishers: t.linked, Refused: len(t.publishers.refused) + t.publishers.unlinked.Count,
+			Messages: t.recorded.Messages, Bytes: t.recorded.Bytes, LeftOut: t.sampler.leftOut, Passed: t.passed, Causes: t.causes(),
+			Missed: t.publishers.former.Missed, LinksLost: t.publishers.former.LinksLost, HeldUp: t.HeldUp(now), Last: t.last, Latching: t.came.latching,
+			Came: t.came.messages, CameBytes: t.came.bytes, Stamp: t.came.time(), Stamped: t.came.stamped,
 		}
-		for _, n := range t.Dropped {
-			s.Dropped += n
-		}
-		for _, u := range t.Publishers.All {
+		s.Dropped = t.Lost()
+		for _, u := range t.publishers.all {
 			p := u.Summary(now)
 			s.Missed += p.Missed
 			s.LinksLost += p.LinksLost
@@ -34,19 +32,19 @@ func (a *Accounts) Stats(now time.Time) []control.TopicStats {
 // Summaries returns the accounts of all topics at now, by name. With OnlySnapshots, only messages that are in a file
 // count as recorded.
 func (a *Accounts) Summaries(now time.Time) []control.TopicSummary {
-	all := make([]control.TopicSummary, 0, len(a.Topics))
-	for _, t := range a.Topics {
-		recorded, b := t.Tally, &t.beginning
-		if a.OnlySnapshots {
-			recorded = t.Written
+	all := make([]control.TopicSummary, 0, len(a.topics))
+	for _, t := range a.topics {
+		recorded, b := t.recorded, &t.beginning
+		if a.onlySnapshots {
+			recorded = t.written
 		}
 		s := control.TopicSummary{
-			Topic: t.Name, Type: b.typ, Former: t.Publishers.Former, Refused: len(t.Publishers.refused), Unlinked: t.Publishers.unlinked,
-			Messages: recorded.Messages, Bytes: recorded.Bytes, Repeated: t.Repeated,
-			LeftOut: t.Sampler.LeftOut, Passed: t.Passed, Dropped: t.causes(),
+			Topic: t.name, Type: b.typ, Former: t.publishers.former, Refused: len(t.publishers.refused), Unlinked: t.publishers.unlinked,
+			Messages: recorded.Messages, Bytes: recorded.Bytes, Repeated: t.repeated,
+			LeftOut: t.sampler.leftOut, Passed: t.passed, Dropped: t.causes(),
 			Pickup: b.pickup, Waiting: b.waitsFor, HeldUp: t.HeldUp(now),
 		}
-		for _, u := range t.Publishers.All {
+		for _, u := range t.publishers.all {
 			s.Publishers = append(s.Publishers, u.Summary(now))
 		}
 		all = append(all, s)
@@ -57,7 +55,7 @@ func (a *Accounts) Summaries(now time.Time) []control.TopicSummary {
 
 // causes returns how many messages were lost, by cause; nil for none.
 func (t *Topic) causes() (by map[string]uint64) {
-	for cause, n := range t.Dropped {
+	for cause, n := range t.dropped {
 		if n == 0 {
 			continue
 		}

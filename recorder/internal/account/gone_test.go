@@ -17,12 +17,12 @@ import (
 func TestReleaseGone(t *testing.T) {
 	t.Parallel()
 	var a Accounts
-	latched := latch.New(memory.New(memory.Options{Limit: -1}), false)
+	latched := latch.New(memory.New(memory.Options{Limit: -1}), false, nil)
 	topics := []*Topic{a.AddTopic("/a", "/a", time.Time{}), a.AddTopic("/b", "/b", time.Time{})}
 	add := func(of *Topic, links int, message bool) *Connection {
-		c := a.Connections.Add(of, rosbag.Header{{Key: "callerid", Value: fmt.Sprint("/p", len(a.Connections.All))}})
-		if c.Links = links; message {
-			latched.Remember(&c.Source, []byte("message"))
+		c := a.connections.Add(of, rosbag.Header{{Key: "callerid", Value: fmt.Sprint("/p", len(a.connections.all))}})
+		if c.links = links; message {
+			latched.Remember(c.Source(), []byte("message"))
 		}
 		return c
 	}
@@ -35,17 +35,17 @@ func TestReleaseGone(t *testing.T) {
 	empty := add(topics[0], 0, false) // is looked at first
 	now := time.Now()
 	a.ReleaseGone(&latched, func(*Connection) bool { return true }, now)
-	for _, c := range a.Connections.All {
-		if want := c != oldest && c != empty; latched.Holds(&c.Source) != want {
-			t.Errorf("the message of %s is kept: %v, want %v", c.Conn.Header.CallerID(), !want, want)
+	for _, c := range a.connections.all {
+		if want := c != oldest && c != empty; latched.Holds(c.Source()) != want {
+			t.Errorf("the message of %s is kept: %v, want %v", c.Conn().Header.CallerID(), !want, want)
 		}
 	}
-	if n := len(a.Connections.All); n != KeptLatched+4 {
+	if n := len(a.connections.all); n != KeptLatched+4 {
 		t.Errorf("%d connections are left", n)
 	}
 	a.ReleaseGone(&latched, func(c *Connection) bool { return c == other }, now)
-	if !slices.Equal(a.Connections.All, []*Connection{linked, other}) {
-		t.Errorf("%d connections are left", len(a.Connections.All))
+	if !slices.Equal(a.connections.all, []*Connection{linked, other}) {
+		t.Errorf("%d connections are left", len(a.connections.all))
 	}
 }
 
@@ -56,16 +56,18 @@ func TestLatchingOf(t *testing.T) {
 	of := a.AddTopic("/t", "/t", time.Time{})
 	c := new(chunk.Sealed)
 	for i := range 4 {
-		conn := a.Connections.Add(of, nil)
-		conn.Latching = i > 0
-		c.Counts = append(c.Counts, rosbag.ConnCount{Conn: conn.Conn})
+		conn := a.connections.Add(of, nil)
+		if i > 0 {
+			conn.source.RepeatInEachFile()
+		}
+		c.Counts = append(c.Counts, rosbag.ConnCount{Conn: conn.Conn()})
 	}
-	released := a.Connections.All[1]
-	a.Connections.Release(func(c *Connection) bool { return c == released })
+	released := a.connections.all[1]
+	a.connections.Release(func(c *Connection) bool { return c == released })
 	got := a.LatchingOf(c)
-	for _, conn := range a.Connections.All {
-		if (got[conn.Conn.ID] == &conn.Source) != conn.Latching {
-			t.Errorf("connection %d is latching: %v", conn.Conn.ID, !conn.Latching)
+	for _, conn := range a.connections.all {
+		if (got[conn.Conn().ID] == conn.Source()) != conn.Latching() {
+			t.Errorf("connection %d is latching: %v", conn.Conn().ID, !conn.Latching())
 		}
 	}
 	if len(got) != 2 {

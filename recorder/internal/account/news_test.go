@@ -49,8 +49,8 @@ func TestOverdueAndUnverified(t *testing.T) {
 	var a Accounts
 	now := time.Now()
 	gone := func(of *Topic, id string) *loss.Publisher {
-		u := a.Publisher(of, id, of.Name)
-		u.Open(false, true, now)
+		u := a.Publisher(of, id, of.name)
+		u.Open("http://a", true, now)
 		u.End(io.EOF, now.Add(-2*loss.Grace))
 		return u
 	}
@@ -58,12 +58,12 @@ func TestOverdueAndUnverified(t *testing.T) {
 	gone(paused, "/a")
 	killed, silent, back := gone(recorded, "/killed"), gone(recorded, "/silent"), gone(recorded, "/back")
 	linked := a.Publisher(recorded, "/linked", "/recorded")
-	linked.Open(false, true, now)
+	linked.Open("http://a", true, now)
 	overdue := func() []loss.PublisherKey { return a.Overdue(func(t *Topic) bool { return t == recorded }, now) }
 	if diff := cmp.Diff([]loss.PublisherKey{killed.Key(), silent.Key(), back.Key()}, overdue()); diff != "" {
 		t.Errorf("overdue (-want +got):\n%s", diff)
 	}
-	back.Open(false, true, now)
+	back.Open("http://b", true, now)
 	a.SetListed(map[loss.PublisherKey]bool{killed.Key(): true, back.Key(): true}, now)
 	if diff := cmp.Diff([]loss.PublisherKey{silent.Key()}, overdue()); diff != "" {
 		t.Errorf("overdue after the answer (-want +got):\n%s", diff)
@@ -88,13 +88,13 @@ func TestStats(t *testing.T) {
 	t.Parallel()
 	var a Accounts
 	of := a.AddTopic("/t", "/t", time.Time{})
-	of.Publishers.Former = control.FormerPublishers{Missed: 10, LinksLost: 20}
+	of.publishers.former = control.FormerPublishers{Missed: 10, LinksLost: 20}
 	now := time.Now()
 	for _, id := range []string{"/a", "/b"} {
 		u := a.Publisher(of, id, "/t")
 		u.AddMissed(3, true)
 		u.SetListed(true)
-		of.NoteLinked("test/"+id[1:], false)
+		of.noteLinked("test/"+id[1:], false)
 	}
 	of.Drop(control.DropDisk, 1)
 	of.Drop(control.DropUDP, 2)
@@ -118,7 +118,7 @@ func TestPickup(t *testing.T) {
 			time.Sleep(time.Second)
 			for _, of := range []*Topic{before, fresh} {
 				of.NotePickup()
-				of.NoteLinked("test/T", false)
+				of.noteLinked("test/T", false)
 			}
 		}
 		for i, want := range []time.Duration{0, time.Second} {

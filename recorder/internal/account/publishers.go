@@ -14,8 +14,8 @@ import (
 
 // Publishers are the publishers of one topic. The latest ones have an account each; earlier ones are summed up.
 type Publishers struct {
-	All     []*loss.Publisher        // in the order of their first connection
-	Former  control.FormerPublishers // sums over earlier publishers, which are gone
+	all     []*loss.Publisher        // in the order of their first connection
+	former  control.FormerPublishers // sums over earlier publishers, which are gone
 	refused map[string]struct{}      // addresses of publishers that were refused; nil for none
 
 	unlinked control.UnlinkedPublishers // publishers that there was no file descriptor for
@@ -23,11 +23,11 @@ type Publishers struct {
 
 // find returns the account of a publisher by its name, or nil.
 func (p *Publishers) find(id string) *loss.Publisher {
-	i := slices.IndexFunc(p.All, func(u *loss.Publisher) bool { return u.ID == id })
+	i := slices.IndexFunc(p.all, func(u *loss.Publisher) bool { return u.ID() == id })
 	if i < 0 {
 		return nil
 	}
-	return p.All[i]
+	return p.all[i]
 }
 
 // mostRefused bounds the addresses of refused publishers that are remembered for a topic.
@@ -87,19 +87,19 @@ func Clip(name string) string { return strings.Clone(name[:min(len(name), namedB
 
 // Publisher finds or makes the account of a publisher of t by its name. topic is the resolved name of t.
 func (a *Accounts) Publisher(t *Topic, id, topic string) *loss.Publisher {
-	if pub := t.Publishers.find(id); pub != nil {
+	if pub := t.publishers.find(id); pub != nil {
 		return pub
 	}
-	pub := &loss.Publisher{ID: id, Topic: strings.Clone(topic)}
-	t.Publishers.All = append(t.Publishers.All, pub)
-	a.Connections.charge(t, publisherSize(id))
+	pub := loss.NewPublisher(id, strings.Clone(topic))
+	t.publishers.all = append(t.publishers.all, pub)
+	a.connections.charge(t, publisherSize(id))
 	return pub
 }
 
 // publishers is an iter.Seq2 of the publishers that have accounts of their own, with their topics.
 func (a *Accounts) publishers(yield func(*Topic, *loss.Publisher) bool) {
-	for _, t := range a.Topics {
-		for _, u := range t.Publishers.All {
+	for _, t := range a.topics {
+		for _, u := range t.publishers.all {
 			if !yield(t, u) {
 				return
 			}
@@ -110,19 +110,19 @@ func (a *Accounts) publishers(yield func(*Topic, *loss.Publisher) bool) {
 // FoldPublishers makes publishers of t former ones until at most most accounts are left: the oldest first, and
 // only publishers without a link for which which returns true.
 func (a *Accounts) FoldPublishers(t *Topic, most int, which func(*loss.Publisher) bool, now time.Time) {
-	p := &t.Publishers
-	more := len(p.All) - most
+	p := &t.publishers
+	more := len(p.all) - most
 	if more <= 0 {
 		return
 	}
-	p.All = slices.DeleteFunc(p.All, func(u *loss.Publisher) bool {
-		if more == 0 || u.Links > 0 || !which(u) {
+	p.all = slices.DeleteFunc(p.all, func(u *loss.Publisher) bool {
+		if more == 0 || u.Linked() || !which(u) {
 			return false
 		}
 		more--
 		s := u.Summary(now)
-		addFormer(&p.Former, control.FormerPublishers{Count: 1, Missed: s.Missed, LinksLost: s.LinksLost, Reconnected: s.Reconnected, Without: s.Without})
-		a.Connections.charge(t, -publisherSize(u.ID))
+		addFormer(&p.former, control.FormerPublishers{Count: 1, Missed: s.Missed, LinksLost: s.LinksLost, Reconnected: s.Reconnected, Without: s.Without})
+		a.connections.charge(t, -publisherSize(u.ID()))
 		return true
 	})
 }
@@ -141,7 +141,7 @@ func (a *Accounts) PublisherNews(now time.Time) []PublisherNews {
 	var all []PublisherNews
 	for t, u := range a.publishers {
 		if n, some := u.News(now); some {
-			all = append(all, PublisherNews{t.Name, u.ID, n})
+			all = append(all, PublisherNews{t.name, u.ID(), n})
 		}
 	}
 	return all

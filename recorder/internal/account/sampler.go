@@ -27,12 +27,12 @@ func (l Limit) Check() error {
 
 // Sampler decides which messages of one topic are recorded.
 type Sampler struct {
-	Limit   uint64        // messages to record in all; zero means no limit
+	limit   uint64        // messages to record in all; zero means no limit
 	every   uint64        // record each message of this number; zero means all
-	Gap     time.Duration // between two recorded messages; zero means no bound
+	gap     time.Duration // between two recorded messages; zero means no bound
 	seen    uint64        // messages that Keep has decided about
 	due     time.Time     // when the next message may be recorded
-	LeftOut uint64        // messages that are left out
+	leftOut uint64        // messages that are left out
 }
 
 // SamplerOf returns the sampler of a topic.
@@ -47,13 +47,13 @@ func SamplerOf(limits []Limit, topic string) Sampler {
 			continue
 		}
 		if l.MaxRate > 0 {
-			s.Gap = time.Duration(float64(time.Second) / l.MaxRate)
+			s.gap = time.Duration(float64(time.Second) / l.MaxRate)
 		}
 		if l.Every > 0 {
 			s.every = uint64(l.Every)
 		}
 		if l.Count > 0 {
-			s.Limit = uint64(l.Count)
+			s.limit = uint64(l.Count)
 		}
 	}
 	if s.every == 1 {
@@ -63,7 +63,7 @@ func SamplerOf(limits []Limit, topic string) Sampler {
 }
 
 // KeepsAll reports whether Keep keeps each message. If so, the caller need not call it, and runs stay whole.
-func (s *Sampler) KeepsAll() bool { return s.every == 0 && s.Gap == 0 }
+func (s *Sampler) KeepsAll() bool { return s.every == 0 && s.gap == 0 }
 
 // Keep decides whether one message is recorded, before the intake knows whether there is room and whether the message
 // arrives in full: messages that are left out take no memory. If a message is kept, and then is too large, cut off or
@@ -74,11 +74,11 @@ func (s *Sampler) KeepsAll() bool { return s.every == 0 && s.Gap == 0 }
 // one message is kept that the rate does not allow.
 func (s *Sampler) Keep(received time.Time) bool {
 	s.seen++
-	if s.every > 0 && (s.seen-1)%s.every != 0 || s.Gap > 0 && received.Before(s.due) {
-		s.LeftOut++
+	if s.every > 0 && (s.seen-1)%s.every != 0 || s.gap > 0 && received.Before(s.due) {
+		s.leftOut++
 		return false
 	}
-	if s.due = s.due.Add(s.Gap); s.due.Before(received) {
+	if s.due = s.due.Add(s.gap); s.due.Before(received) {
 		s.due = received
 	}
 	return true

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // TestRateIsExact: at ten a second a message is due a tenth after the one before, and not
@@ -37,8 +39,8 @@ func TestRateIsExact(t *testing.T) {
 			t.Errorf("message %d after %v: recorded %v, want %v", i, c.at, got, c.want)
 		}
 	}
-	if s.LeftOut != 5 || s.seen != 13 {
-		t.Errorf("%d of %d left out, want 5 of 13", s.LeftOut, s.seen)
+	if s.leftOut != 5 || s.seen != 13 {
+		t.Errorf("%d of %d left out, want 5 of 13", s.leftOut, s.seen)
 	}
 }
 
@@ -82,8 +84,8 @@ func TestLimitsOfATopic(t *testing.T) {
 		"number and second": {[]Limit{{Topics: "/a", Count: 3}, {Topics: "/a", Every: 2}}, 3, false},
 		"each":              {[]Limit{{Topics: "/a", Every: 1}}, 0, true},
 	} {
-		if s := SamplerOf(c.limits, "/a"); s.Limit != c.limit || s.KeepsAll() != c.keepsAll {
-			t.Errorf("%s: at most %d messages, all kept %v; want %d, %v", name, s.Limit, s.KeepsAll(), c.limit, c.keepsAll)
+		if s := SamplerOf(c.limits, "/a"); s.limit != c.limit || s.KeepsAll() != c.keepsAll {
+			t.Errorf("%s: at most %d messages, all kept %v; want %d, %v", name, s.limit, s.KeepsAll(), c.limit, c.keepsAll)
 		}
 	}
 }
@@ -118,14 +120,18 @@ func TestLimitThatMeansNothing(t *testing.T) {
 func TestMessagesInAPause(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ limit, recorded, passed uint64 }{{0, 0, 3}, {0, 9, 3}, {5, 4, 3}, {5, 5, 0}, {5, 6, 0}} {
-		of := &Topic{Tally: Tally{Messages: c.recorded}, Sampler: Sampler{Limit: c.limit}}
+		of := &Topic{recorded: Tally{Messages: c.recorded}, sampler: Sampler{limit: c.limit}}
 		for _, latching := range []bool{true, false} {
-			of.Passed = 0
-			conn := &Connection{Topic: of, Source: latch.Source{Latching: latching}}
+			of.passed = 0
+			conn := &Connection{topic: of, source: latch.NewSource(testlink.Connection(), 0)}
+			latched := latch.New(memory.New(memory.Options{Limit: -1}), false, nil)
+			latched.Connected(&conn.source, latching)
+			latched.Remember(&conn.source, []byte("x"))
 			conn.NoteUnrecorded(1)
 			conn.NoteUnrecorded(2)
-			if of.Passed != c.passed || conn.Missed != (latching && c.passed > 0) {
-				t.Errorf("limit %d, %d recorded: %d passed, want %d; missed %v", c.limit, c.recorded, of.Passed, c.passed, conn.Missed)
+			_, missed := latched.AtFile([]*latch.Source{&conn.source}, false)
+			if of.passed != c.passed || (len(missed) > 0) != (latching && c.passed > 0) {
+				t.Errorf("limit %d, %d recorded: %d passed, want %d; missed %v", c.limit, c.recorded, of.passed, c.passed, len(missed) > 0)
 			}
 		}
 	}

@@ -35,8 +35,8 @@ func TestShare(t *testing.T) {
 					kept++
 				}
 			}
-			if kept < tc.want-1 || kept > tc.want+1 || kept+int(s.LeftOut) != 10*tc.hz {
-				t.Errorf("%d kept, %d left out, want %d", kept, s.LeftOut, tc.want)
+			if kept < tc.want-1 || kept > tc.want+1 || kept+int(s.leftOut) != 10*tc.hz {
+				t.Errorf("%d kept, %d left out, want %d", kept, s.leftOut, tc.want)
 			}
 		})
 	}

@@ -26,20 +26,20 @@ func (t *Tally) sub(n Tally) {
 
 // Topic is the account of one topic.
 type Topic struct {
-	Name          string
-	Tally                 // messages that were put into chunks, without those dropped with their chunk
-	Written       Tally   // messages of Tally that are in a file
-	Repeated      uint64  // latched messages at the start of a later file or after a pause
-	Passed        uint64  // messages that came while the recording was paused or stopped
-	Sampler       Sampler // which messages are recorded
-	Memory        memory.Account
-	Publishers    Publishers
-	Conns         []*Connection
-	Headers       int64     // bytes of headers and publishers that Connections counts for the topic
-	Linked        int       // open links
-	Last          time.Time // when the last message came
-	Came          Came
-	Dropped       [control.DropCauses]uint64
+	name          string
+	recorded      Tally   // messages that were put into chunks, without those dropped with their chunk
+	written       Tally   // messages of Tally that are in a file
+	repeated      uint64  // latched messages at the start of a later file or after a pause
+	passed        uint64  // messages that came while the recording was paused or stopped
+	sampler       Sampler // which messages are recorded
+	memory        memory.Account
+	publishers    Publishers
+	conns         []*Connection
+	headers       int64     // bytes of headers and publishers that Connections counts for the topic
+	linked        int       // open links
+	last          time.Time // when the last message came
+	came          Came
+	dropped       [control.DropCauses]uint64
 	reportedDrops *[control.DropCauses]loss.Reported // drops that were reported; nil before the first drop
 	beginning     beginning
 	bufferNeeded  int64 // bytes of the buffer into which the largest refused message would fit; zero if none was too large
@@ -48,9 +48,9 @@ type Topic struct {
 
 // Came is what came of a topic, whatever became of it.
 type Came struct {
-	Messages uint64    // large ones count when they are announced
-	Bytes    uint64    // of frames
-	Stamp    uint64    // of header.stamp: seconds, and from bit 32 on nanoseconds; of the last message of which it is known; 0 for none
+	messages uint64    // large ones count when they are announced
+	bytes    uint64    // of frames
+	rawStamp uint64    // of header.stamp: seconds, and from bit 32 on nanoseconds; of the last message of which it is known; 0 for none
 	stamped  time.Time // when that message came
 	opened   int       // links
 	latching bool      // there was a publisher that latches
@@ -73,11 +73,46 @@ func (t *Topic) NotePickup() {
 	}
 }
 
-// NoteLinked counts a link to a publisher of a type. The type of the first publisher is that of the topic.
-func (t *Topic) NoteLinked(typ string, latching bool) {
-	t.Linked++
-	t.Came.opened++
-	t.Came.latching = t.Came.latching || latching
+// Name returns the name of the topic in the bag.
+func (t *Topic) Name() string { return t.name }
+
+// Tally returns the messages that were put into chunks, without those dropped with their chunk.
+func (t *Topic) Tally() Tally { return t.recorded }
+
+// Lost returns how many messages were dropped, for all causes.
+func (t *Topic) Lost() (n uint64) {
+	for _, dropped := range t.dropped {
+		n += dropped
+	}
+	return n
+}
+
+// Memory returns the account of the buffer.
+func (t *Topic) Memory() *memory.Account { return &t.memory }
+
+// Publishers returns the publishers that have accounts of their own.
+func (t *Topic) Publishers() []*loss.Publisher { return t.publishers.all }
+
+// IsLinked reports whether a link is open.
+func (t *Topic) IsLinked() bool { return t.linked > 0 }
+
+// KeepsAll reports whether the limits leave out no message before the last one.
+func (t *Topic) KeepsAll() bool { return t.sampler.KeepsAll() }
+
+// Keep decides whether one message is recorded, as Sampler.Keep does.
+func (t *Topic) Keep(received time.Time) bool { return t.sampler.Keep(received) }
+
+// Recorded counts messages that were put into a chunk, and the bytes of their payload.
+func (t *Topic) Recorded(messages, bytes uint64) { t.recorded.Add(Tally{messages, bytes}) }
+
+// PublisherRefused counts a publisher that the node could not connect to, as Publishers.Refuse does.
+func (t *Topic) PublisherRefused(uri string, err error) { t.publishers.Refuse(uri, err) }
+
+// noteLinked counts a link to a publisher of a type. The type of the first publisher is that of the topic.
+func (t *Topic) noteLinked(typ string, latching bool) {
+	t.linked++
+	t.came.opened++
+	t.came.latching = t.came.latching || latching
 	if b := &t.beginning; !b.linked {
 		b.linked, b.typ = true, strings.Clone(typ)
 	}
@@ -92,11 +127,11 @@ func (t *Topic) NoteWaiting(w control.Waiting) {
 
 // Wanted returns how many of the given messages are recorded before the topic reaches its limit.
 func (t *Topic) Wanted(messages uint64) uint64 {
-	if limit := t.Sampler.Limit; limit > 0 {
-		return min(messages, limit-min(t.Messages, limit))
+	if limit := t.sampler.limit; limit > 0 {
+		return min(messages, limit-min(t.recorded.Messages, limit))
 	}
 	return messages
 }
 
 // AtLimit reports whether the topic has a limit of messages and has reached it.
-func (t *Topic) AtLimit() bool { return t.Sampler.Limit > 0 && t.Messages >= t.Sampler.Limit }
+func (t *Topic) AtLimit() bool { return t.sampler.limit > 0 && t.recorded.Messages >= t.sampler.limit }

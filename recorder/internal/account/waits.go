@@ -65,15 +65,15 @@ type WaitNews struct {
 
 // WaitNews returns the waits to report at now.
 func (a *Accounts) WaitNews(now time.Time) (all []WaitNews) {
-	for _, t := range a.Topics {
+	for _, t := range a.topics {
 		for _, w := range t.heldUp.waits {
 			if took := now.Sub(w.since); took >= ReportedWait && now.Sub(w.reportedAt) >= reportAgain {
 				w.reportedAt = now
-				all = append(all, WaitNews{t.Name, took, false})
+				all = append(all, WaitNews{t.name, took, false})
 			}
 		}
 		if h := &t.heldUp; h.longest > 0 && now.Sub(h.reportedAt) >= reportAgain {
-			all = append(all, WaitNews{t.Name, h.longest, true})
+			all = append(all, WaitNews{t.name, h.longest, true})
 			h.longest, h.reportedAt = 0, now
 		}
 	}

@@ -1,32 +1,30 @@
-package account_test
+package account
 
 import (
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 )
 
 // TestWaits: a link that waits for three seconds is reported, again each ten seconds, and when it goes on.
 func TestWaits(t *testing.T) {
 	t.Parallel()
-	topic := &account.Topic{Name: "/t"}
-	a := account.Accounts{Topics: []*account.Topic{topic}}
+	topic := &Topic{name: "/t"}
+	a := Accounts{topics: []*Topic{topic}}
 	start := time.Now()
 	w := topic.BeginWait(start)
 	for _, tc := range []struct {
 		after  time.Duration // since the wait began
 		end    bool          // the link goes on
-		news   []account.WaitNews
+		news   []WaitNews
 		heldUp time.Duration
 	}{
-		{after: account.ReportedWait - 1},
-		{after: account.ReportedWait, news: []account.WaitNews{{Topic: "/t", Took: account.ReportedWait}}, heldUp: account.ReportedWait},
+		{after: ReportedWait - 1},
+		{after: ReportedWait, news: []WaitNews{{Topic: "/t", Took: ReportedWait}}, heldUp: ReportedWait},
 		{after: 13*time.Second - 1, heldUp: 13*time.Second - 1},
-		{after: 13 * time.Second, news: []account.WaitNews{{Topic: "/t", Took: 13 * time.Second}}, heldUp: 13 * time.Second},
-		{after: 14 * time.Second, end: true, news: []account.WaitNews{{Topic: "/t", Took: 14 * time.Second, Over: true}}, heldUp: 14 * time.Second},
+		{after: 13 * time.Second, news: []WaitNews{{Topic: "/t", Took: 13 * time.Second}}, heldUp: 13 * time.Second},
+		{after: 14 * time.Second, end: true, news: []WaitNews{{Topic: "/t", Took: 14 * time.Second, Over: true}}, heldUp: 14 * time.Second},
 		{after: time.Minute, heldUp: 14 * time.Second},
 	} {
 		now := start.Add(tc.after)
@@ -46,8 +44,8 @@ func TestWaits(t *testing.T) {
 // that are served in turn are not.
 func TestLinksWaitApart(t *testing.T) {
 	t.Parallel()
-	topic := &account.Topic{Name: "/t"}
-	a := account.Accounts{Topics: []*account.Topic{topic}}
+	topic := &Topic{name: "/t"}
+	a := Accounts{topics: []*Topic{topic}}
 	start := time.Now()
 	turn := topic.BeginWait(start)
 	for s := range 10 { // one of two links waits at any time
@@ -59,12 +57,12 @@ func TestLinksWaitApart(t *testing.T) {
 	if news := a.WaitNews(now); news != nil || topic.HeldUp(now) != 0 {
 		t.Errorf("served in turn: %+v, held up for %v", news, topic.HeldUp(now))
 	}
-	stands := topic.BeginWait(now.Add(-account.ReportedWait))
+	stands := topic.BeginWait(now.Add(-ReportedWait))
 	topic.EndWait(turn, now)
-	if news := a.WaitNews(now); len(news) != 1 || topic.HeldUp(now) != account.ReportedWait {
+	if news := a.WaitNews(now); len(news) != 1 || topic.HeldUp(now) != ReportedWait {
 		t.Errorf("one stands: %+v, held up for %v", news, topic.HeldUp(now))
 	}
-	if topic.EndWait(stands, now); topic.HeldUp(now) != account.ReportedWait {
+	if topic.EndWait(stands, now); topic.HeldUp(now) != ReportedWait {
 		t.Errorf("it goes on: held up for %v", topic.HeldUp(now))
 	}
 }

@@ -27,7 +27,7 @@ func (d Accounts) Stats(now time.Time) control.Stats {
 		State: in.mode.State, Ending: in.mode.Over(),
 		Part: max(in.rotation.Part(), 0), FileBytes: in.rotation.Stored(),
 		Buffered: in.pool.Usage().Held - in.pool.Usage().Idle, BufferMost: in.pool.Limit(),
-		Snapshots: in.ring.Stats(now), Unread: in.accounts.Unread, Topics: in.accounts.Stats(now),
+		Snapshots: in.ring.Stats(now), Unread: in.accounts.Unread(), Topics: in.accounts.Stats(now),
 	}
 }
 
@@ -36,7 +36,7 @@ func (d Accounts) Summary(now time.Time) control.Summary {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return control.Summary{Topics: in.accounts.Summaries(now), Unread: in.accounts.EverUnread}
+	return control.Summary{Topics: in.accounts.Summaries(now), Unread: in.accounts.EverUnread()}
 }
 
 // Arrivals appends what came of each topic to all, and reports whether messages are recorded now.
@@ -98,8 +98,7 @@ func (d Accounts) Usage() Usage {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return Usage{
-		Usage: in.pool.Usage(), Ring: in.ring.Held(),
-		Headers: in.accounts.Connections.Held, Connections: len(in.accounts.Connections.All),
-	}
+	u := Usage{Usage: in.pool.Usage(), Ring: in.ring.Held()}
+	u.Connections, u.Headers = in.accounts.Headers()
+	return u
 }

@@ -19,26 +19,25 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 	first := rosbag.TimeOf(in.cfg.Sim.At(received)).Add(-step * time.Duration(count-1))
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	c.Topic.Last, c.Latest = received, received
-	c.NoteCame(count, len(run), run)
+	c.Came(received, count, run)
 	if in.mode.State != control.StateRecording {
 		c.NoteUnrecorded(count)
-		if c.Latching {
-			in.latched.Remember(&c.Source, rosbag.LastFrame(run))
+		if c.Latching() {
+			in.latched.Remember(c.Source(), rosbag.LastFrame(run))
 		}
 		return
 	}
 	in.rotateIfDue(received)
 	in.filling.Saw(received)
-	if c.Topic.Sampler.KeepsAll() && step > 0 {
+	if c.Topic().KeepsAll() && step > 0 {
 		in.add(c, run, count, first, received)
 		return
 	}
 	for frame := range rosbag.Frames(run) {
-		if in.hasEnough(c.Topic) {
+		if in.hasEnough(c.Topic()) {
 			return
 		}
-		if c.Topic.Sampler.Keep(in.cfg.Sim.Steady(received)) {
+		if c.Topic().Keep(in.cfg.Sim.Steady(received)) {
 			in.add(c, frame, 1, first, received)
 		}
 		first = first.Add(step)
@@ -49,33 +48,33 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 func (in *Intake) add(c *account.Connection, run []byte, count int, first rosbag.Time, received time.Time) {
 	for count > 0 {
 		switch {
-		case in.hasEnough(c.Topic):
+		case in.hasEnough(c.Topic()):
 			return
 		case in.mode.Ended: // the file has failed; the links go on until they are closed
-			c.Topic.Drop(control.DropDisk, uint64(count))
+			c.Topic().Drop(control.DropDisk, uint64(count))
 			return
 		case in.mode.State != control.StateRecording: // paused or stopped while this link waited for room
 			c.NoteUnrecorded(count)
 			return
-		case !in.pool.Admits(&c.Topic.Memory, in.pool.Weight(len(run)+count*RecordOverhead+c.NewRecord(in.rotation.Part())), true):
-			c.Topic.Drop(control.DropBufferFull, uint64(count))
+		case !in.pool.Admits(c.Topic().Memory(), in.pool.Weight(len(run)+count*RecordOverhead+c.NewRecord(in.rotation.Part())), true):
+			c.Topic().Drop(control.DropBufferFull, uint64(count))
 			return
-		case in.filling.Open == nil && !in.waitForChunk(c.Topic):
-			if !in.accepts(c.Topic) {
+		case in.filling.Open == nil && !in.waitForChunk(c.Topic()):
+			if !in.accepts(c.Topic()) {
 				continue
 			}
-			c.Topic.Drop(control.DropBufferFull, uint64(count))
+			c.Topic().Drop(control.DropBufferFull, uint64(count))
 			return
 		}
 		first = in.rotation.Stamp(first, received, in.cfg.Sim != nil) // here: a link may have waited for room
-		wanted := int(c.Topic.Wanted(uint64(count)))
+		wanted := int(c.Topic().Wanted(uint64(count)))
 		n, size := in.filling.Fit(run, wanted, wanted == count)
-		in.filling.Append(c.Conn, first, run[:size], n, received)
-		in.filling.Open.Add(&c.Topic.Memory, in.pool.Weight(size+n*RecordOverhead))
+		in.filling.Append(c.Conn(), first, run[:size], n, received)
+		in.filling.Open.Add(c.Topic().Memory(), in.pool.Weight(size+n*RecordOverhead))
 		c.NoteRecord(in.rotation.Part())
-		in.countRecorded(c.Topic, uint64(n), uint64(size-4*n))
-		if c.Latching {
-			in.latched.Remember(&c.Source, rosbag.LastFrame(run[:size]))
+		in.countRecorded(c.Topic(), uint64(n), uint64(size-4*n))
+		if c.Latching() {
+			in.latched.Remember(c.Source(), rosbag.LastFrame(run[:size]))
 		}
 		first = first.Add(time.Duration(n))
 		run, count = run[size:], count-n
@@ -107,7 +106,7 @@ func (in *Intake) submit(c *memory.Chunk) {
 
 // countRecorded counts messages of t that were put into a chunk.
 func (in *Intake) countRecorded(t *account.Topic, messages, bytes uint64) {
-	t.Add(account.Tally{Messages: messages, Bytes: bytes})
+	t.Recorded(messages, bytes)
 	if t.AtLimit() {
 		in.room.Broadcast() // links of t no longer need room
 		signal(in.limited)

@@ -38,9 +38,9 @@ func TestWhatARunTakes(t *testing.T) {
 			in.pool.Charge(other)
 			setHeld(in, budget-memory.KeptChunks*chunkBytes-need+short)
 			in.append(l.connection, smallRun(), 3, time.Now())
-			of := l.connection.Topic
-			if of.Messages != uint64(3*(1-short)) || of.Dropped[control.DropBufferFull] != uint64(3*short) {
-				t.Errorf("in the file %v, %d bytes too few: %d messages, %d dropped", inFile, short, of.Messages, of.Dropped[control.DropBufferFull])
+			of := l.connection.Topic()
+			if of.Tally().Messages != uint64(3*(1-short)) || dropped(in, control.DropBufferFull) != uint64(3*short) {
+				t.Errorf("in the file %v, %d bytes too few: %d messages, %d dropped", inFile, short, of.Tally().Messages, dropped(in, control.DropBufferFull))
 			}
 		}
 	}
@@ -53,13 +53,13 @@ func TestWhatARunCounts(t *testing.T) {
 	in := bareIntake(-1, 10_000)
 	l := bareLink(in, 100)
 	in.append(l.connection, smallRun(), 3, time.Now())
-	of := l.connection.Topic
-	if of.Messages != 3 || of.Bytes != 3*96 || of.Memory.Waiting() != 0 {
-		t.Errorf("%d messages of %d bytes, %d wait; want 3 of 288, and none", of.Messages, of.Bytes, of.Memory.Waiting())
+	of := l.connection.Topic()
+	if of.Tally().Messages != 3 || of.Tally().Bytes != 3*96 || of.Memory().Waiting() != 0 {
+		t.Errorf("%d messages of %d bytes, %d wait; want 3 of 288, and none", of.Tally().Messages, of.Tally().Bytes, of.Memory().Waiting())
 	}
 	in.sealOpen()
-	if of.Memory.Waiting() != runBytes {
-		t.Errorf("%d bytes wait, want %d", of.Memory.Waiting(), runBytes)
+	if of.Memory().Waiting() != runBytes {
+		t.Errorf("%d bytes wait, want %d", of.Memory().Waiting(), runBytes)
 	}
 }
 
@@ -77,21 +77,21 @@ func TestEnoughIsNotLeftOut(t *testing.T) {
 	} {
 		in := bareIntake(-1, 10_000)
 		in.mode.Full = c.full
+		limit(in, account.Limit{Topics: "**", Every: 2, Count: c.count})
 		l := bareLink(in, 100)
-		of := l.connection.Topic
-		of.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 2, Count: c.count}}, "/t")
+		of := l.connection.Topic()
 		in.append(l.connection, smallRun(), 3, time.Now())
 		in.append(l.connection, smallRun(), 3, time.Now())
-		if of.Messages != c.recorded || of.Sampler.LeftOut != c.leftOut {
-			t.Errorf("%s: %d messages, %d left out; want %d and %d", name, of.Messages, of.Sampler.LeftOut, c.recorded, c.leftOut)
+		if of.Tally().Messages != c.recorded || topicStats(in).LeftOut != c.leftOut {
+			t.Errorf("%s: %d messages, %d left out; want %d and %d", name, of.Tally().Messages, topicStats(in).LeftOut, c.recorded, c.leftOut)
 		}
 		for range 2 { // the first one is taken if the topic has not enough
 			if f := l.Large(2000); f != nil {
 				f.Abort()
 			}
 		}
-		if enough := c.count > 0 || c.full; (of.Sampler.LeftOut == c.leftOut) != enough {
-			t.Errorf("%s: %d left out after two large messages, %d before", name, of.Sampler.LeftOut, c.leftOut)
+		if enough := c.count > 0 || c.full; (topicStats(in).LeftOut == c.leftOut) != enough {
+			t.Errorf("%s: %d left out after two large messages, %d before", name, topicStats(in).LeftOut, c.leftOut)
 		}
 	}
 }

@@ -126,7 +126,7 @@ func (d Files) OpenReport(topic string, typ OwnType) *rosbag.Connection {
 	if in.reported == nil {
 		in.reported = in.openOwn(topic, typ, true).connection
 	}
-	return in.reported.Conn
+	return in.reported.Conn()
 }
 
 // OwnWritten counts a message of the recorder's own, with so many bytes of payload, that the sink has written as a chunk to
@@ -135,8 +135,8 @@ func (d Files) OwnWritten(conn *rosbag.Connection, c *chunk.Sealed, bytes, part 
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if of := in.accounts.Connections.Of(conn); of != nil {
-		in.countRecorded(of.Topic, 1, uint64(bytes))
+	if of := in.accounts.Of(conn); of != nil {
+		in.countRecorded(of.Topic(), 1, uint64(bytes))
 	}
 	in.accounts.Written(c, part)
 	in.rotation.Written(in.rotation.Part(), 0, int64(len(c.Record)), in.cfg.Encoder.Compresses())

@@ -9,8 +9,10 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -19,20 +21,24 @@ import (
 func TestAbandonedMessages(t *testing.T) {
 	t.Parallel()
 	for name, only := range map[string]bool{"a recording": false, "a ring": true} {
-		in := bareIntake(-1, 100)
-		if only {
-			in.keepRing(ring.Options{Only: true})
+		in := queueing(memory.Options{Limit: -1, ChunkBytes: 100}, &ring.Options{Most: 1 << 20, Only: only})
+		l := bareLink(in, 100)
+		for n, written := range []bool{true, false} {
+			l.Frames(testlink.Frame(1, uint32(n), 96), 1, time.Now())
+			if written {
+				in.sealOpen()
+				next, _ := in.Files().Next()
+				next.Chunk.Seal(nil)
+				in.Files().Written(next.Chunk, 0)
+			}
 		}
-		of := &account.Topic{Tally: account.Tally{Messages: 10, Bytes: 1000}}
-		of.Written = account.Tally{Messages: 7, Bytes: 700}
-		of.Dropped[control.DropDisk] = 1
-		in.accounts.Topics = []*account.Topic{of}
-		recorded, lost := account.Tally{Messages: 7, Bytes: 700}, uint64(1+3)
+		l.connection.Topic().Drop(control.DropDisk, 1)
+		recorded, lost := account.Tally{Messages: 1, Bytes: 96}, uint64(1+1)
 		if only {
-			recorded, lost = account.Tally{Messages: 10, Bytes: 1000}, 1
+			recorded, lost = account.Tally{Messages: 2, Bytes: 2 * 96}, 1
 		}
-		if in.Abandon(); !in.mode.Ended || of.Tally != recorded || of.Dropped[control.DropDisk] != lost {
-			t.Errorf("%s: ended %v, %+v, %d lost; want %+v and %d", name, in.mode.Ended, of.Tally, of.Dropped[control.DropDisk], recorded, lost)
+		if in.Abandon(); !in.mode.Ended || l.connection.Topic().Tally() != recorded || dropped(in, control.DropDisk) != lost {
+			t.Errorf("%s: ended %v, %+v, %d lost; want %+v and %d", name, in.mode.Ended, l.connection.Topic().Tally(), dropped(in, control.DropDisk), recorded, lost)
 		}
 	}
 }
@@ -44,9 +50,9 @@ func TestRepeatedConnectionsAreKept(t *testing.T) {
 	in := bareIntake(10_000, 100)
 	in.rotation = rotationAt(rotation.Options{}, 3, 0)
 	c := latchingConnection(in, "/a")
-	in.latched.Remember(&c.Source, []byte("x"))
+	in.latched.Remember(c.Source(), []byte("x"))
 	pinned := in.fileStart(time.Now(), false).Latched
-	in.latched.Forget(&c.Source)
+	in.latched.Forget(c.Source())
 	in.Files().ReleaseLatched(pinned)
 	for closed, want := range map[int]bool{3: false, 4: true} { // parts below this number
 		if in.closedParts = closed; in.needed(c) == want {

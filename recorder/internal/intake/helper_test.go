@@ -6,9 +6,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
-	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -38,6 +38,17 @@ func holding(in *Intake, need, holds int64) *memory.Turn {
 	in.pool.Grow(c, holds)
 	return &f
 }
+
+// topicStats is the account of the only topic.
+func topicStats(in *Intake) control.TopicStats { return in.accounts.Stats(time.Now())[0] }
+
+// dropped returns how many messages of the only topic were dropped for a cause.
+func dropped(in *Intake, cause control.DropCause) uint64 {
+	return topicStats(in).Causes[cause.String()]
+}
+
+// limit limits the topics that are made from now on.
+func limit(in *Intake, l account.Limit) { in.accounts = account.New([]account.Limit{l}, false) }
 
 // setHeld makes the memory hold so many bytes.
 func setHeld(in *Intake, bytes int64) { in.pool.Use(bytes - in.pool.Usage().Held) }
@@ -81,10 +92,7 @@ func bareIntakeWith(o memory.Options) *Intake {
 
 // latchingConnection adds a connection of a latching publisher on /map.
 func latchingConnection(p *Intake, publisher string) *account.Connection {
-	c := &account.Connection{Source: latch.Source{Conn: &rosbag.Connection{ID: rosbag.ConnID(len(p.accounts.Connections.All)), Topic: "/map", Header: rosbag.Header(testlink.Info("/map", publisher).Header)}, Latching: true}, Topic: &account.Topic{Name: "/map"}}
-	if len(p.accounts.Connections.All) > 0 {
-		c.Topic = p.accounts.Connections.All[0].Topic
-	}
-	p.accounts.Connections.All = append(p.accounts.Connections.All, c)
+	c := p.accounts.Connect(p.accounts.OwnTopic("/map"), rosbag.Header(testlink.Info("/map", publisher).Header))
+	p.latched.Connected(c.Source(), true)
 	return c
 }

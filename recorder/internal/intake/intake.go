@@ -73,7 +73,7 @@ func New(o Config) *Intake {
 	in := &Intake{
 		cfg:      o,
 		queue:    queue.New[queue.Item](),
-		accounts: account.New(o.Limits),
+		accounts: account.New(o.Limits, o.Ring != nil && o.Ring.Only),
 		rotation: rotation.New(o.Rotation, o.Sim.Steady(o.Begun), o.Sim.GoneBack()),
 		filling:  newFilling(),
 		mode:     Mode{State: o.Begin},
@@ -87,7 +87,7 @@ func New(o Config) *Intake {
 	}
 	o.Memory.Twice, o.Memory.Freed = o.Encoder.Compresses(), in.room.Broadcast
 	in.pool = memory.New(o.Memory)
-	in.latched = latch.New(in.pool, o.NoRepeat)
+	in.latched = latch.New(in.pool, o.NoRepeat, func(c *latch.Chunk) { in.ring.Free(c) })
 	if o.Ring != nil {
 		in.keepRing(*o.Ring)
 	}
@@ -98,8 +98,6 @@ func New(o Config) *Intake {
 func (in *Intake) keepRing(o ring.Options) {
 	in.ring = ring.New(o, in.pool, &in.latched)
 	in.pool.KeepReserve(in.ring)
-	in.latched.Free = in.ring.Free
-	in.accounts.OnlySnapshots = o.Only
 }
 
 // door is what the doors for the writers of bags have in common.

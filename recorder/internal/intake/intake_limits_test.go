@@ -35,8 +35,9 @@ func TestHowManyMessagesFit(t *testing.T) {
 	} {
 		p := bareIntake(-1, 100)
 		p.filling.Begin(new(memory.Chunk), c.fill)
-		topic := &account.Topic{Tally: account.Tally{Messages: c.messages}}
-		topic.Sampler.Limit = c.limit
+		limit(p, account.Limit{Topics: "**", Count: int(c.limit)})
+		topic := p.accounts.NewTopic("/t")
+		topic.Recorded(c.messages, 0)
 		wanted := int(topic.Wanted(10))
 		if n, size := p.filling.Fit(run, wanted, wanted == 10); n != c.want || size != c.want*(4+58) {
 			t.Errorf("%s: %d messages of %d bytes, want %d", name, n, size, c.want)
@@ -49,21 +50,24 @@ func TestHowManyMessagesFit(t *testing.T) {
 func TestWhyAMessageIsLeft(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		set          func(*Intake, *account.Topic)
+		mode         Mode
+		recorded     uint64 // of 3 messages of a topic with a limit
 		passed, disk uint64
 	}{
-		"paused":           {func(p *Intake, _ *account.Topic) { p.mode.State = control.StatePaused }, 1, 0},
-		"ended":            {func(p *Intake, _ *account.Topic) { p.mode.Ended = true }, 0, 1},
-		"full":             {func(p *Intake, _ *account.Topic) { p.mode.Full, p.mode.Ended = true, true }, 0, 0},
-		"enough of it":     {func(p *Intake, t *account.Topic) { t.Sampler.Limit, t.Messages, p.mode.Ended = 3, 3, true }, 0, 0},
-		"not enough of it": {func(p *Intake, t *account.Topic) { t.Sampler.Limit, t.Messages, p.mode.Ended = 3, 2, true }, 0, 1},
+		"paused":           {Mode{State: control.StatePaused}, 0, 1, 0},
+		"ended":            {Mode{Ended: true}, 0, 0, 1},
+		"full":             {Mode{Full: true, Ended: true}, 0, 0, 0},
+		"enough of it":     {Mode{Ended: true}, 3, 0, 0},
+		"not enough of it": {Mode{Ended: true}, 2, 0, 1},
 	} {
 		p := bareIntake(-1, 100)
-		of := &account.Topic{Name: "/t"}
-		c.set(p, of)
-		p.countUnwanted(&account.Connection{Topic: of})
-		if of.Passed != c.passed || of.Dropped[control.DropDisk] != c.disk {
-			t.Errorf("%s: %d passed, %d lost to the disk; want %d and %d", name, of.Passed, of.Dropped[control.DropDisk], c.passed, c.disk)
+		limit(p, account.Limit{Topics: "**", Count: 3})
+		p.mode = c.mode
+		of := bareLink(p, 100).connection
+		of.Topic().Recorded(c.recorded, 0)
+		p.countUnwanted(of)
+		if s := topicStats(p); s.Passed != c.passed || dropped(p, control.DropDisk) != c.disk {
+			t.Errorf("%s: %d passed, %d lost to the disk; want %d and %d", name, s.Passed, dropped(p, control.DropDisk), c.passed, c.disk)
 		}
 	}
 }

@@ -16,7 +16,7 @@ func (f *LargeFrame) awaitChunk(size, first int) *memory.Chunk {
 		return nil
 	}
 	c := f.link.connection
-	if free := in.pool.Turns().Buffer(c.Proven, size); free != nil {
+	if free := in.pool.Turns().Buffer(c.Proven(), size); free != nil {
 		return free
 	}
 	if !f.awaitMemory(in.pool.Weight(first)) {
@@ -39,21 +39,21 @@ func (f *LargeFrame) awaitGrowth(more int64) bool {
 
 // startWait notes that f may have to wait. mu is held.
 func (f *LargeFrame) startWait() {
-	f.turn.WaitBegan(f.link.connection.Proven)
+	f.turn.WaitBegan(f.link.connection.Proven())
 }
 
 // endWait notes that f waits no longer. mu is held.
 func (f *LargeFrame) endWait() {
 	f.turn.WaitEnded()
 	if f.wait != nil {
-		f.link.connection.Topic.EndWait(f.wait, time.Now())
+		f.link.connection.Topic().EndWait(f.wait, time.Now())
 		f.wait = nil
 	}
 }
 
 // awaitLease waits until a message has a lease. It returns false if the topic is no longer recorded. mu is held.
 func (f *LargeFrame) awaitLease() bool {
-	in, t := f.link.in, f.link.connection.Topic
+	in, t := f.link.in, f.link.connection.Topic()
 	in.pool.Turns().Enqueue(&f.turn)
 	defer in.pool.Turns().Dequeue(&f.turn)
 	for in.accepts(t) {
@@ -68,7 +68,7 @@ func (f *LargeFrame) awaitLease() bool {
 // awaitMemory waits until a large message with a lease may take more bytes. Shared chunks take no more than their
 // minimum meanwhile. It returns false if the topic is no longer recorded. mu is held.
 func (f *LargeFrame) awaitMemory(more int64) bool {
-	in, t := f.link.in, f.link.connection.Topic
+	in, t := f.link.in, f.link.connection.Topic()
 	for {
 		free := in.pool.Turns().Beside(&f.turn, more)
 		if in.pool.MakeRoom(free, memory.ForLarge) {

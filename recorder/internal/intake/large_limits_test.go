@@ -14,7 +14,7 @@ import (
 
 // largeOf is a large message of a link of its own, which needs so many bytes.
 func largeOf(in *Intake, need int64) *LargeFrame {
-	l := &Link{in: in, connection: &account.Connection{Topic: new(account.Topic)}}
+	l := bareLink(in, 100)
 	l.frame = LargeFrame{link: l, blocks: true, turn: memory.NewTurn(need)}
 	return &l.frame
 }
@@ -33,10 +33,10 @@ func TestLatchedMessagesBesideLargeOnes(t *testing.T) {
 		}
 		for bytes, want := range map[int]bool{2400: true, 2401: false} {
 			c := latchingConnection(in, "/a")
-			if in.latched.Remember(&c.Source, make([]byte, bytes)); (c.Last != nil) != want {
+			if in.latched.Remember(c.Source(), make([]byte, bytes)); c.Source().Remembered() != want {
 				t.Errorf("a latched message of %d bytes is remembered: %v", bytes, !want)
 			}
-			in.latched.Forget(&c.Source)
+			in.latched.Forget(c.Source())
 		}
 	}
 }
@@ -50,7 +50,7 @@ func TestBufferOfTheMessageBefore(t *testing.T) {
 	free := usedChunk(t, in.pool, 50_000)
 	in.pool.Put(free)
 	f := largeOf(in, free.Counted())
-	f.link.connection.Proven = true
+	f.link.connection.Arrived(time.Now(), nil)
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if got := f.awaitChunk(50_000, 1000); got != free {
@@ -105,7 +105,7 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		_, short = in.pool.Turns().Waits()
-		return waits(f.link.connection.Topic), short
+		return waits(f.link.connection.Topic()), short
 	}
 	testlink.WaitFor(t, func() bool { waiting, _ := counts(); return waiting })
 	if _, n := counts(); n != 1 {
@@ -129,11 +129,11 @@ func TestLatchedMessagesStay(t *testing.T) {
 	t.Parallel()
 	in := bareIntakeWith(memory.Options{Limit: 10_000, ChunkBytes: 100, Blocks: true})
 	c := latchingConnection(in, "/a")
-	in.latched.Remember(&c.Source, make([]byte, 2400)) // 4800 with its copy
+	in.latched.Remember(c.Source(), make([]byte, 2400)) // 4800 with its copy
 	f := largeOf(in, 5000)
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if !f.awaitLease() || !f.awaitMemory(5000) || c.Last == nil {
+	if !f.awaitLease() || !f.awaitMemory(5000) || !c.Source().Remembered() {
 		t.Errorf("no memory, or the latched message is forgotten: %d of %d bytes are held", in.pool.Usage().Held, in.pool.Budget())
 	}
 }
@@ -179,7 +179,7 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 				defer in.mu.Unlock()
 				leases <- f.awaitLease()
 			}()
-			testlink.WaitFor(t, func() bool { in.mu.Lock(); defer in.mu.Unlock(); return waits(f.link.connection.Topic) })
+			testlink.WaitFor(t, func() bool { in.mu.Lock(); defer in.mu.Unlock(); return waits(f.link.connection.Topic()) })
 		}
 		in.mu.Lock()
 		in.pool.Turns().End(&taken.turn)

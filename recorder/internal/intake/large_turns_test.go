@@ -57,7 +57,7 @@ func TestLatchedStaysBesideLarge(t *testing.T) {
 	static := linkOf(t, in, testlink.LatchedInfo("/tf_static", "/p"))
 	static.Frames(testlink.Frame(1, 0, 1000), 1, time.Now())
 	f := testlink.BeginLarge(t, linkOf(t, in, testlink.Info("/liar", "/p")), 8<<20-17<<10, 1000)
-	if static.connection.Last == nil {
+	if !static.connection.Source().Remembered() {
 		t.Error("announced bytes cost a latched message its place in the next file")
 	}
 	f.Abort()
@@ -71,8 +71,8 @@ func TestLatchedStaysBesideLarge(t *testing.T) {
 			f.Abort()
 		}
 	})
-	if n := lost(slow); n != 0 || room.connection.Last == nil {
-		t.Errorf("%d messages given up, or a latched message was: %v", n, room.connection.Last == nil)
+	if n := lost(slow); n != 0 || !room.connection.Source().Remembered() {
+		t.Errorf("%d messages given up, or a latched message was: %v", n, !room.connection.Source().Remembered())
 	}
 }
 
@@ -129,8 +129,8 @@ func TestLeaseOutlivesLargerChunks(t *testing.T) {
 	}
 	before := sharedChunk()
 	locked(in, func() {
-		in.latched.Remember(&chart.connection.Source, make([]byte, (17*mib-memory.KeptChunks*before)/2))
-		if chart.connection.Last == nil {
+		in.latched.Remember(chart.connection.Source(), make([]byte, (17*mib-memory.KeptChunks*before)/2))
+		if !chart.connection.Source().Remembered() {
 			t.Fatal("the latched message is not remembered")
 		}
 	})
@@ -193,8 +193,8 @@ func TestHalfTheBufferBesideLatched(t *testing.T) {
 	testlink.SendLarge(l, testlink.Frame(0, 0, 4_150_000))
 	testlink.WaitFor(t, func() bool { return in.Accounts().Usage().Waiting == 0 })
 	locked(in, func() {
-		if chart.connection.Topic.Messages != 1 || l.connection.Topic.Messages != 2 {
-			t.Errorf("%d and %d recorded", chart.connection.Topic.Messages, l.connection.Topic.Messages)
+		if chart.connection.Topic().Tally().Messages != 1 || l.connection.Topic().Tally().Messages != 2 {
+			t.Errorf("%d and %d recorded", chart.connection.Topic().Tally().Messages, l.connection.Topic().Tally().Messages)
 		}
 		open := int64(0) // a chunk without messages is not sealed
 		if c := in.filling.Open; c != nil {

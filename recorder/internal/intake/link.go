@@ -27,7 +27,7 @@ type Link struct {
 }
 
 // Conn returns the connection of the bag that the messages of the link belong to.
-func (l *Link) Conn() *rosbag.Connection { return l.connection.Conn }
+func (l *Link) Conn() *rosbag.Connection { return l.connection.Conn() }
 
 // Frames implements tcpros.LinkSink.
 func (l *Link) Frames(run []byte, count int, received time.Time) {
@@ -65,39 +65,38 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	announced := time.Now()
-	c.Topic.Last = announced // there is no other call for a message that is refused
-	c.NoteCame(1, frameBytes, nil)
+	c.Announced(announced, frameBytes) // there is no other call for a message that is refused
 	// While nothing is recorded, a latched message is received if that needs no wait: the next file
 	// or the end of the pause needs it.
 	idle := in.mode.State != control.StateRecording
-	if !idle && !in.hasEnough(c.Topic) && !c.Topic.Sampler.Keep(in.cfg.Sim.Steady(announced)) {
+	if !idle && !in.hasEnough(c.Topic()) && !c.Topic().Keep(in.cfg.Sim.Steady(announced)) {
 		return nil
 	}
-	if c.Latching {
-		in.latched.Forget(&c.Source) // it will not be the latest any more
+	if c.Latching() {
+		in.latched.Forget(c.Source()) // it will not be the latest any more
 	}
-	if in.mode.Ended || in.hasEnough(c.Topic) || idle && !c.Latching {
+	if in.mode.Ended || in.hasEnough(c.Topic()) || idle && !c.Latching() {
 		in.countUnwanted(c)
 		return nil
 	}
-	f, size := &l.frame, frameBytes+largeOverhead+c.Bytes
+	f, size := &l.frame, frameBytes+largeOverhead+c.Bytes()
 	need := in.pool.Weight(size)
 	*f = LargeFrame{link: l, size: frameBytes, blocks: in.pool.Blocks() && !idle, turn: memory.NewTurn(need)}
 	if most := in.pool.MostLarge(); most >= 0 && need > most {
 		if idle {
 			in.countUnwanted(c)
 		} else {
-			c.Topic.DropOversize(in.pool.LimitFor(need))
+			c.Topic().DropOversize(in.pool.LimitFor(need))
 		}
 		return nil
 	}
-	first := min(size, trusted+c.Bytes)
+	first := min(size, trusted+c.Bytes())
 	var chunk *memory.Chunk
 	switch {
 	case f.blocks:
 		chunk = f.awaitChunk(size, first)
-	case in.pool.Admits(&c.Topic.Memory, need, false):
-		if chunk = in.pool.Turns().Buffer(c.Proven, size); chunk == nil {
+	case in.pool.Admits(c.Topic().Memory(), need, false):
+		if chunk = in.pool.Turns().Buffer(c.Proven(), size); chunk == nil {
 			chunk = in.pool.Get(first, first)
 		}
 	}
@@ -108,7 +107,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	case f.blocks || idle:
 		in.countUnwanted(c)
 	default:
-		c.Topic.Drop(control.DropBufferFull, 1)
+		c.Topic().Drop(control.DropBufferFull, 1)
 	}
 	return nil
 }
@@ -121,11 +120,11 @@ func (f *LargeFrame) begin(into *memory.Chunk) {
 	// record until an earlier chunk of the file certainly has it. If the record is less than a percent of the
 	// message, each chunk gets it, and can be written to any file that is open when the message is complete.
 	var records *chunk.Records
-	if c.HasRecord(in.rotation.Part()) && c.Bytes*recordShare > f.size {
+	if c.HasRecord(in.rotation.Part()) && c.Bytes()*recordShare > f.size {
 		records, f.relies = in.filling.Records, true
 	}
 	into.Builder().Reset(records)
-	into.Builder().BeginMessage(c.Conn, f.size)
+	into.Builder().BeginMessage(c.Conn(), f.size)
 	in.pool.Count(into)
 }
 
@@ -133,21 +132,20 @@ func (f *LargeFrame) begin(into *memory.Chunk) {
 func (l *Link) Closed(err error) {
 	l.in.mu.Lock()
 	defer l.in.mu.Unlock()
-	l.connection.Links--
-	l.connection.Topic.Linked--
+	l.connection.LinkClosed()
 	l.publisher.End(err, time.Now())
 	switch {
 	case errors.Is(err, tcpros.ErrTooLarge):
-		l.connection.Topic.Drop(control.DropOversize, 1)
+		l.connection.Topic().Drop(control.DropOversize, 1)
 	case errors.Is(err, tcpros.ErrStalled):
-		l.connection.Topic.Drop(control.DropLink, 1)
+		l.connection.Topic().Drop(control.DropLink, 1)
 	}
 }
 
 // Lost implements tcpros.LostSink: UDPROS has lost messages.
 func (l *Link) Lost(messages int) {
 	l.in.mu.Lock()
-	l.connection.Topic.Drop(control.DropUDP, uint64(messages))
+	l.connection.Topic().Drop(control.DropUDP, uint64(messages))
 	l.in.mu.Unlock()
 }
 
@@ -179,7 +177,7 @@ func (f *LargeFrame) Room(n int) []byte {
 // grow reserves memory, count bytes in all, for the message. It returns false if there is none, and gives the
 // message up.
 func (f *LargeFrame) grow(count int64) bool {
-	in, t := f.link.in, f.link.connection.Topic
+	in, t := f.link.in, f.link.connection.Topic()
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	grown := f.blocks && in.accepts(t) && f.awaitGrowth(count-f.turn.Chunk().Counted())
@@ -214,18 +212,17 @@ func (f *LargeFrame) Commit(received time.Time) {
 	latched := f.latchedCopy()
 	in.mu.Lock() // also guards in.filling.Records, which the builder shares
 	defer in.mu.Unlock()
-	c.Topic.Last, c.Latest, c.Proven = received, received, true
-	c.NoteCame(0, 0, frame)
+	c.Arrived(received, frame)
 	in.rotateIfDue(received)
 	f.turn.Chunk().Builder().FinishMessage(in.rotation.Stamp(rosbag.TimeOf(in.cfg.Sim.At(received)), received, in.cfg.Sim != nil))
 	if latched != nil {
-		in.latched.Keep(&c.Source, latched)
+		in.latched.Keep(c.Source(), latched)
 	}
 	stored := !f.relies || c.HasRecord(in.rotation.Part())
-	if !stored && in.accepts(c.Topic) && in.openChunk() {
+	if !stored && in.accepts(c.Topic()) && in.openChunk() {
 		// The record that the chunk relies on is in an earlier file, so the open chunk gets it. An open
 		// chunk without messages may never be written: then the next large message has the record, too.
-		in.filling.Open.Builder().AppendRun(c.Conn, rosbag.Time{}, nil, 0)
+		in.filling.Open.Builder().AppendRun(c.Conn(), rosbag.Time{}, nil, 0)
 		stored = !in.filling.Empty()
 	}
 	in.commit(f.detachChunk(), c, f.size-4, received, stored)
@@ -246,11 +243,11 @@ func (f *LargeFrame) readNumber() {
 // latchedCopy returns a copy of the frame if its publisher latches; nil if there is no memory for a copy.
 func (f *LargeFrame) latchedCopy() []byte {
 	in, c := f.link.in, f.link.connection
-	if !c.Latching {
+	if !c.Latching() {
 		return nil
 	}
 	in.mu.Lock()
-	reserved := in.latched.Reserve(&c.Source, f.size)
+	reserved := in.latched.Reserve(c.Source(), f.size)
 	in.mu.Unlock()
 	if !reserved {
 		return nil
@@ -270,12 +267,12 @@ func (f *LargeFrame) detachChunk() *memory.Chunk {
 // commit submits a chunk with one large message. stored says that the chunk, or an earlier chunk of the same file,
 // has the connection record. mu is held.
 func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int, received time.Time, stored bool) {
-	if !in.accepts(c.Topic) {
+	if !in.accepts(c.Topic()) {
 		in.countUnwanted(c)
 		in.pool.Put(chunk)
 		return
 	}
-	if in.filling.Has(c.Conn.ID) || in.rotation.BeginsBag() && in.filling.Precedes(chunk.Builder().Start()) {
+	if in.filling.Has(c.Conn().ID) || in.rotation.BeginsBag() && in.filling.Precedes(chunk.Builder().Start()) {
 		in.sealOpen() // the earlier messages of this publisher, and those that the bag begins with, come first in the file
 	}
 	if stored {
@@ -283,18 +280,18 @@ func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int
 	}
 	in.filling.Saw(received)
 	chunk.Came(received, received)
-	chunk.AddAlone(&c.Topic.Memory, in.pool.Weight(chunk.Builder().Cap()))
+	chunk.AddAlone(c.Topic().Memory(), in.pool.Weight(chunk.Builder().Cap()))
 	in.submit(chunk)
-	in.countRecorded(c.Topic, 1, uint64(payload))
+	in.countRecorded(c.Topic(), 1, uint64(payload))
 	in.checkSize(received)
 }
 
 // countUnwanted counts one message that is not recorded. mu is held.
 func (in *Intake) countUnwanted(c *account.Connection) {
 	switch {
-	case in.hasEnough(c.Topic):
+	case in.hasEnough(c.Topic()):
 	case in.mode.Ended:
-		c.Topic.Drop(control.DropDisk, 1)
+		c.Topic().Drop(control.DropDisk, 1)
 	default:
 		c.NoteUnrecorded(1)
 	}
@@ -306,7 +303,7 @@ func (f *LargeFrame) Abort() {
 	in.mu.Lock()
 	f.giveUp()
 	in.mu.Unlock()
-	in.cfg.Log.Debug("message cut off", zap.String("topic", f.link.connection.Topic.Name))
+	in.cfg.Log.Debug("message cut off", zap.String("topic", f.link.connection.Topic().Name()))
 }
 
 // countMissed counts n messages that never arrived; a negative n takes back messages that were counted
@@ -318,7 +315,7 @@ func (l *Link) countMissed(n int) {
 	in := l.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if l.publisher.AddMissed(n, in.accepts(l.connection.Topic)) {
+	if l.publisher.AddMissed(n, in.accepts(l.connection.Topic())) {
 		signal(in.gaps)
 	}
 }

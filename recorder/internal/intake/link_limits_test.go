@@ -2,19 +2,22 @@ package intake
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // bareLink is a link of an intake without a file, whose connection record takes so many bytes.
 func bareLink(in *Intake, recordBytes int) *Link {
-	return &Link{in: in, connection: &account.Connection{Source: latch.Source{Conn: testlink.Connection(), Bytes: recordBytes}, Topic: new(account.Topic)}}
+	const key = "message_definition"
+	header := rosbag.Header{{Key: key, Value: strings.Repeat("#", recordBytes-5-len(key))}}
+	return &Link{in: in, connection: in.accounts.Connect(in.accounts.AddTopic("/t", "/t", time.Time{}), header)}
 }
 
 // TestLargestMessage: one that fits the whole buffer with its connection record and what is
@@ -31,9 +34,8 @@ func TestLargestMessage(t *testing.T) {
 		for size, want := range map[int]bool{most - largeOverhead - record: true, most - largeOverhead - record + 1: false} {
 			in := bareIntakeWith(memory.Options{Limit: budget, ChunkBytes: 100, Blocks: blocks})
 			l := bareLink(in, record)
-			in.accounts.Topics = append(in.accounts.Topics, l.connection.Topic)
 			f := l.Large(size)
-			if got := l.connection.Topic.Dropped[control.DropOversize]; (f != nil) != want || (got == 0) != want {
+			if got := dropped(in, control.DropOversize); (f != nil) != want || (got == 0) != want {
 				t.Errorf("links wait %v: a message of %d bytes is received: %v, %d were too large", blocks, size, f != nil, got)
 			}
 			if f != nil {
@@ -71,7 +73,7 @@ func TestLargeMessageTakesAFreeBuffer(t *testing.T) {
 	free := usedChunk(t, in.pool, 2<<20)
 	in.pool.Put(free)
 	l := bareLink(in, 100)
-	l.connection.Proven = true
+	l.connection.Arrived(time.Now(), nil)
 	if l.Large(2<<20 - largeOverhead - 1000); l.frame.turn.Chunk() != free {
 		t.Error("it has another buffer")
 	}
@@ -101,9 +103,9 @@ func TestLatchedMessageOfAThinTopic(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(64<<20, 100)
 	in.mode.State = control.StatePaused
+	limit(in, account.Limit{Topics: "**", Every: 10})
 	l := bareLink(in, 100)
-	l.connection.Latching = true
-	l.connection.Topic.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 10}}, "/t")
+	in.latched.Connected(l.connection.Source(), true)
 	for n := range uint32(3) {
 		m := l.Large(2000)
 		if m == nil {
@@ -112,9 +114,11 @@ func TestLatchedMessageOfAThinTopic(t *testing.T) {
 		f := testlink.Frame(1, n, 1996)
 		testlink.Fill(m, f)
 		m.Commit(time.Now())
-		if c := l.connection; c.Last == nil || !bytes.Equal(c.Last.Frame, f) {
+		all, _ := in.latched.AtFile(in.accounts.Sources(), false)
+		if len(all) != 1 || !bytes.Equal(all[0].Frame(), f) {
 			t.Errorf("message %d is not remembered", n)
 		}
+		in.latched.Release(all)
 	}
 }
 
@@ -123,16 +127,15 @@ func TestLatchedMessageOfAThinTopic(t *testing.T) {
 func TestLossesOfALimitedTopic(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(1<<20, 100)
+	limit(in, account.Limit{Topics: "**", Every: 3})
 	l := bareLink(in, 100)
-	of := l.connection.Topic
-	of.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 3}}, "/t")
 	for range 6 {
 		if l.Large(2<<20) != nil {
 			t.Fatal("a message larger than the buffer is received")
 		}
 	}
-	if lost := of.Dropped[control.DropOversize]; lost != 2 || of.Sampler.LeftOut != 4 {
-		t.Errorf("%d lost, %d left out; want 2 and 4", lost, of.Sampler.LeftOut)
+	if s := topicStats(in); s.Dropped != 2 || dropped(in, control.DropOversize) != 2 || s.LeftOut != 4 {
+		t.Errorf("%d lost, %d left out; want 2 and 4", s.Dropped, s.LeftOut)
 	}
 }
 
@@ -140,23 +143,21 @@ func TestLossesOfALimitedTopic(t *testing.T) {
 // whether a limit leaves it out, it is too large, or nothing is recorded.
 func TestLastOfLargeMessages(t *testing.T) {
 	t.Parallel()
-	for name, set := range map[string]func(*Intake, *account.Topic){
-		"left out": func(_ *Intake, of *account.Topic) {
-			of.Sampler = account.SamplerOf([]account.Limit{{Topics: "**", Every: 2}}, "/t")
-			of.Sampler.Keep(time.Now())
-		},
-		"too large": func(in *Intake, _ *account.Topic) { in.pool = memory.New(memory.Options{Limit: 1000, ChunkBytes: 100}) },
-		"paused":    func(in *Intake, _ *account.Topic) { in.mode.State = control.StatePaused },
+	for name, set := range map[string]func(*Intake){
+		"left out":  func(in *Intake) { limit(in, account.Limit{Topics: "**", Every: 2}) },
+		"too large": func(in *Intake) { in.pool = memory.New(memory.Options{Limit: 1000, ChunkBytes: 100}) },
+		"paused":    func(in *Intake) { in.mode.State = control.StatePaused },
 	} {
 		in := bareIntake(64<<20, 100)
+		set(in)
 		l := bareLink(in, 100)
-		set(in, l.connection.Topic)
+		l.connection.Topic().Keep(time.Now())
 		before := time.Now()
 		if l.Large(2000) != nil {
 			t.Errorf("%s: the message is taken", name)
 		}
-		if l.connection.Topic.Last.Before(before) {
-			t.Errorf("%s: the last message came at %v", name, l.connection.Topic.Last)
+		if last := topicStats(in).Last; last.Before(before) {
+			t.Errorf("%s: the last message came at %v", name, last)
 		}
 	}
 }
@@ -181,7 +182,7 @@ func TestMessageThatGrows(t *testing.T) {
 		l := bareLink(in, 100)
 		if c.reused {
 			in.pool.Put(usedChunk(t, in.pool, 4<<20))
-			l.connection.Proven = true
+			l.connection.Arrived(time.Now(), nil)
 		}
 		m := l.Large(3 << 20)
 		if m == nil {
@@ -195,7 +196,7 @@ func TestMessageThatGrows(t *testing.T) {
 				setHeld(in, max(in.pool.Usage().Held, budget-c.left))
 			}
 		}
-		if got := l.connection.Topic.Dropped[control.DropBufferFull]; took != (c.dropped == 0) || got != c.dropped {
+		if got := dropped(in, control.DropBufferFull); took != (c.dropped == 0) || got != c.dropped {
 			t.Errorf("%s: received %v, %d dropped; want %d", name, took, got, c.dropped)
 		}
 	}
@@ -208,7 +209,7 @@ func TestMessageWithoutALeaseInAPause(t *testing.T) {
 	for others, want := range map[int64]bool{1 << 20: true, 4 << 20: false} {
 		in := bareIntakeWith(memory.Options{Limit: 20 << 20, ChunkBytes: 100, Blocks: true})
 		l := bareLink(in, 100)
-		l.connection.Latching = true
+		in.latched.Connected(l.connection.Source(), true)
 		testlink.Fill(l.Large(8<<20), make([]byte, 1<<20))
 		loseLease(l)
 		grantTo(t, in, holding(in, others, 100))
@@ -225,14 +226,13 @@ func TestFullBufferOfNoUse(t *testing.T) {
 	t.Parallel()
 	in := queueing(memory.Options{Limit: 1 << 20, ChunkBytes: 10_000}, nil)
 	l := linkOf(t, in, testlink.Info("/t", "/p"))
-	topic := l.connection.Topic
-	for topic.Dropped[control.DropBufferFull] == 0 {
+	for lost(l) == 0 {
 		testlink.SendLarge(l, testlink.Frame(0, 0, 200_000))
 	}
-	before := topic.Dropped
+	before := lost(l)
 	in.mode.Full = true
 	testlink.SendLarge(l, testlink.Frame(0, 0, 200_000))
-	if topic.Dropped != before {
-		t.Errorf("dropped %v, before %v", topic.Dropped, before)
+	if n := lost(l); n != before {
+		t.Errorf("dropped %d, before %d", n, before)
 	}
 }

@@ -86,7 +86,7 @@ func TestLargeMessagesHaveNumbers(t *testing.T) {
 	if n := missed(); n != 6 {
 		t.Errorf("%d missing, want 6: a message without a number is no gap", n)
 	}
-	if n := l.connection.Topic.Messages; n != 13 {
+	if n := l.connection.Topic().Tally().Messages; n != 13 {
 		t.Errorf("%d messages, want 13", n)
 	}
 }

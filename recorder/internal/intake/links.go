@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
-	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
@@ -49,7 +48,7 @@ func (d Links) OpenLink(t *account.Topic, info tcpros.LinkInfo) (*Link, error) {
 	c := t.Find(header)
 	if in.pool.Budget() >= 0 {
 		id := account.PublisherID(header, info.PublisherURI)
-		if err := in.accounts.Connections.Admit(t, c != nil, header, id, info.PublisherURI); err != nil {
+		if err := in.accounts.Admit(t, c != nil, header, id, info.PublisherURI); err != nil {
 			return nil, err
 		}
 	}
@@ -67,14 +66,14 @@ func (d Links) Refuse(t *account.Topic, uri string, err error) {
 		return
 	}
 	in.accounts.EnsureListed(t)
-	t.Publishers.Refuse(uri, err)
+	t.PublisherRefused(uri, err)
 }
 
 // IsLinked reports whether a link of t is open.
 func (d Links) IsLinked(t *account.Topic) bool {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
-	return t.Linked > 0
+	return t.IsLinked()
 }
 
 // ReachedLimit reports whether a topic has a limit of messages and has reached it.
@@ -106,7 +105,7 @@ func (d Links) NoteWaiting(waiting map[*account.Topic]control.Waiting) {
 func (d Links) NoteUnread(now, ever string) {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
-	d.in.accounts.Unread, d.in.accounts.EverUnread = now, ever
+	d.in.accounts.NoteUnread(now, ever)
 }
 
 // UnblockLinks lets the links that wait for room go on at once, and removes the limit of the buffer: the links are
@@ -123,22 +122,18 @@ func (d Links) UnblockLinks() {
 // link; with nil, connect makes one. mu is held.
 func (in *Intake) connect(t *account.Topic, c *account.Connection, info tcpros.LinkInfo) *Link {
 	header := rosbag.Header(info.Header)
-	t.NoteLinked(header.Type(), header.Latching())
 	if c == nil {
-		c = in.accounts.Connections.Add(t, header)
-		c.Latching = header.Latching() && !in.latched.Off
-		_, c.Stamped = stdmsg.FirstField(msgtypes.DefinitionOf(header))
+		c = in.accounts.Connect(t, header)
+		in.latched.Connected(c.Source(), header.Latching())
 	}
-	c.Links++
-	pub := in.accounts.Publisher(c.Topic, account.PublisherID(header, info.PublisherURI), info.Topic)
-	again := pub.URI == account.Clip(info.PublisherURI)
-	pub.Open(again, in.accepts(c.Topic), time.Now())
+	c.LinkOpened()
+	pub := in.accounts.Publisher(c.Topic(), account.PublisherID(header, info.PublisherURI), info.Topic)
+	again := pub.Open(account.Clip(info.PublisherURI), in.accepts(c.Topic()), time.Now())
 	l := &Link{in: in, connection: c, publisher: pub}
 	// rospy sends each new subscriber of a latched topic a copy with a number that no other subscriber sees.
 	// UDPROS counts its losses itself.
-	if !c.Conn.Header.Latching() && info.Transport != "UDPROS" && loss.Numbered(msgtypes.DefinitionOf(c.Conn.Header)) {
+	if !c.Conn().Header.Latching() && info.Transport != "UDPROS" && loss.Numbered(msgtypes.DefinitionOf(c.Conn().Header)) {
 		l.seq = pub.Watch(again)
 	}
-	pub.URI = account.Clip(info.PublisherURI)
 	return l
 }

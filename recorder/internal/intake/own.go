@@ -33,25 +33,25 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time, asked bool) (time.
 		return time.Time{}, err
 	}
 	in.rotateIfDue(time.Now())
-	need := in.pool.Weight(len(frame) + RecordOverhead + c.Bytes)
-	if !asked && (!in.pool.Admits(&c.Topic.Memory, need, true) || in.filling.Open == nil && in.pool.LargeFirst() || !in.openChunk()) {
+	need := in.pool.Weight(len(frame) + RecordOverhead + c.Bytes())
+	if !asked && (!in.pool.Admits(c.Topic().Memory(), need, true) || in.filling.Open == nil && in.pool.LargeFirst() || !in.openChunk()) {
 		return time.Time{}, control.ErrNoRoom
 	}
 	if in.filling.Open == nil {
-		in.waitForChunk(c.Topic) // the state may change meanwhile
+		in.waitForChunk(c.Topic()) // the state may change meanwhile
 		if err := in.mode.CanMark(); err != nil {
 			return time.Time{}, err
 		}
 	}
-	now, before := time.Now(), c.Topic.Messages
+	now, before := time.Now(), c.Topic().Tally().Messages
 	bagTime := in.cfg.Sim.At(now)
 	if in.cfg.Sim == nil { // a simulation may run at any rate: its messages are not dated back
 		bagTime = in.rotation.Backdate(now, at, in.mode.Begun)
 	}
 	in.filling.Saw(now)
-	c.Topic.Last, c.Latest = now, now
+	c.Published(now)
 	in.add(c, frame, 1, rosbag.TimeOf(bagTime), now)
-	if c.Topic.Messages == before {
+	if c.Topic().Tally().Messages == before {
 		return time.Time{}, control.ErrNoRoom
 	}
 	return bagTime, nil
@@ -64,7 +64,7 @@ func (d Links) OpenLatched(topic string, typ OwnType, everyFile bool) *Link {
 	defer d.in.mu.Unlock()
 	l := d.in.openOwn(topic, typ, true)
 	if everyFile {
-		l.connection.Latching, l.connection.EveryFile = true, true
+		l.connection.Source().RepeatInEachFile()
 	}
 	return l
 }
@@ -73,7 +73,7 @@ func (d Links) OpenLatched(topic string, typ OwnType, everyFile bool) *Link {
 func (l *Link) DropOversize() {
 	l.in.mu.Lock()
 	defer l.in.mu.Unlock()
-	l.connection.Topic.Drop(control.DropOversize, 1)
+	l.connection.Topic().Drop(control.DropOversize, 1)
 }
 
 // openOwn makes a link for messages of the recorder itself. Others may publish the topic, too. mu is held.

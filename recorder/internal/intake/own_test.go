@@ -82,8 +82,8 @@ func TestMarkWithoutRoom(t *testing.T) {
 	}
 	executeQueued(t, in)
 	in.pool.SetBudget(1)
-	if err := mark(); !errors.Is(err, control.ErrNoRoom) || marks.connection.Topic.Messages != 1 {
-		t.Errorf("%v; %d marks are recorded", err, marks.connection.Topic.Messages)
+	if err := mark(); !errors.Is(err, control.ErrNoRoom) || marks.connection.Topic().Tally().Messages != 1 {
+		t.Errorf("%v; %d marks are recorded", err, marks.connection.Topic().Tally().Messages)
 	}
 }
 
@@ -102,8 +102,8 @@ func TestMarkThatNobodyAskedFor(t *testing.T) {
 		}
 		executeQueued(t, in)
 		in.pool.SetBudget(1)
-		if err := mark(); !errors.Is(err, control.ErrNoRoom) || marks.connection.Topic.Messages != 1 || lost(marks) > 0 {
-			t.Errorf("links wait: %t; %v; %d marks are recorded, %d lost", blocks, err, marks.connection.Topic.Messages, lost(marks))
+		if err := mark(); !errors.Is(err, control.ErrNoRoom) || marks.connection.Topic().Tally().Messages != 1 || lost(marks) > 0 {
+			t.Errorf("links wait: %t; %v; %d marks are recorded, %d lost", blocks, err, marks.connection.Topic().Tally().Messages, lost(marks))
 		}
 	}
 }

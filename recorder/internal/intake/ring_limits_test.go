@@ -2,7 +2,9 @@ package intake
 
 import (
 	"testing"
+	"time"
 
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -43,8 +45,8 @@ func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
 		if c.copied {
 			want = int64(c.record)
 		}
-		if copied := rc.Buffer == nil; copied != c.copied || rc.Weight != want || inUse(p) != want+c.others || copied && cap(rc.Memory) != c.record {
-			t.Errorf("%s: copied %v into %d bytes, %d of it in use, counted as %d", name, copied, cap(rc.Memory), inUse(p)-c.others, rc.Weight)
+		if copied := rc.Buffer() == nil; copied != c.copied || rc.Weight() != want || inUse(p) != want+c.others || copied && cap(rc.Memory()) != c.record {
+			t.Errorf("%s: copied %v into %d bytes, %d of it in use, counted as %d", name, copied, cap(rc.Memory()), inUse(p)-c.others, rc.Weight())
 		}
 	}
 }
@@ -76,11 +78,11 @@ func TestRingChunkInSpareMemory(t *testing.T) {
 	p := bareIntake(10_000, 100)
 	p.keepRing(ring.Options{})
 	r := p.ring
-	r.Free(&latch.Chunk{Memory: make([]byte, 0, 1200)})
+	r.Free(latch.InMemory(new(chunk.Sealed), make([]byte, 0, 1200), time.Time{}, time.Time{}))
 	p.pool.Use(1200)
 	rc := p.Snapshots().ToRingChunk(sealedChunk(t, p, 1000, 5000))
-	if cap(rc.Memory) != 1200 || rc.Weight != 1200 || inUse(p) != 1200 || r.Held() != 0 {
-		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d bytes spare", cap(rc.Memory), rc.Weight, inUse(p), r.Held())
+	if cap(rc.Memory()) != 1200 || rc.Weight() != 1200 || inUse(p) != 1200 || r.Held() != 0 {
+		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d bytes spare", cap(rc.Memory()), rc.Weight(), inUse(p), r.Held())
 	}
 }
 
@@ -105,7 +107,7 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 	build := func(p *Intake, of *account.Connection, filler int) *memory.Chunk {
 		c := new(memory.Chunk)
 		c.Builder().Reset(nil)
-		c.Builder().AppendRun(of.Conn, rosbag.Time{}, message, 1)
+		c.Builder().AppendRun(of.Conn(), rosbag.Time{}, message, 1)
 		c.Builder().AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(1, 1, filler), 1)
 		if err := c.Seal(nil); err != nil {
 			t.Fatal(err)
@@ -118,15 +120,15 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 		p := bareIntake(1<<20, 100)
 		p.keepRing(ring.Options{})
 		plain := latchingConnection(p, "/plain") // has the id of the filler
-		plain.Latching = false
+		p.latched.Connected(plain.Source(), false)
 		of := latchingConnection(p, "/a")
 		beside := int64(len(build(p, of, some).Sealed().Record)) - some
 		kept := p.Snapshots().ToRingChunk(build(p, of, int(counted+more-beside)))
-		if got := kept.Bytes() - kept.Weight; got != want {
+		if got := kept.Bytes() - kept.Weight(); got != want {
 			t.Errorf("a chunk that takes %d bytes more than the copies has copies of %d bytes, want %d", more, got, want)
 		}
-		if p.Snapshots().PassRing(kept); p.pool.Usage().Latched != want || !p.latched.Holds(&of.Source) {
-			t.Errorf("after the chunk %d bytes are latched, want %d; remembered: %v", p.pool.Usage().Latched, want, p.latched.Holds(&of.Source))
+		if p.Snapshots().PassRing(kept); p.pool.Usage().Latched != want || !p.latched.Holds(of.Source()) {
+			t.Errorf("after the chunk %d bytes are latched, want %d; remembered: %v", p.pool.Usage().Latched, want, p.latched.Holds(of.Source()))
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestRingNeedsNoMemoryOfItsOwn(t *testing.T) {
 	testlink.WaitFor(t, func() bool { return heldUp(l) })
 	next, _ := in.Files().Next()
 	next.Chunk.Seal(nil)
-	if kept := in.Snapshots().ToRingChunk(next.Chunk); kept.Buffer != next.Chunk {
+	if kept := in.Snapshots().ToRingChunk(next.Chunk); kept.Buffer() != next.Chunk {
 		t.Error("a copy was made beyond the buffer")
 	}
 	in.Links().UnblockLinks()
@@ -45,7 +45,7 @@ func TestRingForgetsTheOld(t *testing.T) {
 	}
 	executeQueued(t, in)
 	chunks := takeRing(t, in, beginSnapshot(t, in))
-	if n, first := len(chunks), chunks[0].FirstAt.Sub(start); n != 11 || first != 89*time.Second {
+	if n, first := len(chunks), chunks[0].FirstAt().Sub(start); n != 11 || first != 89*time.Second {
 		t.Errorf("the ring has %d chunks, from %v on; want 11 from 89 s on", n, first)
 	}
 }
@@ -97,7 +97,7 @@ func TestTriggerKeepsWhatWasThere(t *testing.T) {
 	for _, c := range chunks {
 		messages += uint32(c.MessageCount())
 	}
-	first, last := chunks[0].FirstAt, chunks[len(chunks)-1].LastAt
+	first, last := chunks[0].FirstAt(), chunks[len(chunks)-1].LastAt()
 	if messages < 200 || !first.Equal(at(before-messages)) || !last.Equal(at(before-1)) {
 		t.Errorf("%d messages, from %v to %v", messages, first.Sub(start), last.Sub(start))
 	}

@@ -49,19 +49,13 @@ func (in *Intake) nextFile(now time.Time) {
 func (in *Intake) fileStart(now time.Time, resumed bool) *queue.FileStart {
 	o := &queue.FileStart{
 		At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.rotation.Part(), Resumed: resumed,
-		Latched: in.latched.AtFile(in.accounts.Sources(), resumed),
 	}
+	o.Latched, o.Missed = in.latched.AtFile(in.accounts.Sources(), resumed)
 	if len(o.Latched) > 0 {
 		in.rotation.LatchedQueued(o.Stamp, now)
 	}
 	for _, l := range o.Latched {
-		in.accounts.Connections.Of(l.Conn).NoteWritten(o.Part)
-		if l.Missed {
-			o.Missed = append(o.Missed, l)
-		}
-	}
-	for _, c := range in.accounts.Connections.All {
-		c.Missed = false
+		in.accounts.Of(l.Conn()).NoteWritten(o.Part)
 	}
 	return o
 }

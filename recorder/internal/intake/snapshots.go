@@ -77,7 +77,10 @@ func (d Snapshots) ToRingChunk(c *memory.Chunk) *latch.Chunk {
 	copied := len(all) > 0 && bytes <= int64(len(c.Sealed().Record)) && in.ring.Claim(bytes)
 	own, counted := in.ring.OwnMemory(len(c.Sealed().Record), c.Counted()), c.Counted()
 	in.mu.Unlock()
-	kept := latch.NewChunk(c, counted, own)
+	kept := latch.InBuffer(c, counted)
+	if own != nil {
+		kept = latch.InMemory(c.Sealed(), own, c.FirstAt(), c.LastAt())
+	}
 	kept.SetLatched(all, copied)
 	if own != nil {
 		d.Release(c)
@@ -154,11 +157,7 @@ func (d Snapshots) BeginSnapshot(sn *ring.Snapshot) bool {
 		in.endSnapshot()
 		return true
 	}
-	for _, c := range in.accounts.Connections.All {
-		if c.WasStored() { // its record may be in a chunk that is not in memory any more
-			sn.Conns = append(sn.Conns, c.Conn)
-		}
-	}
+	sn.NeedRecords(in.accounts.Stored()) // they may be in chunks that are not in memory any more
 	return true
 }
 

@@ -59,7 +59,7 @@ func (in *Intake) needed(c *account.Connection) bool {
 	switch {
 	case in.ring.Writing(): // the file of a snapshot has connections, too
 		return true
-	case in.latched.Holds(&c.Source), c.Topic.Memory.Waiting() > 0, in.filling.Has(c.Conn.ID), in.ring.Needs(c.Latest):
+	case in.latched.Holds(c.Source()), c.Topic().Memory().Waiting() > 0, in.filling.Has(c.Conn().ID), in.ring.Needs(c.Source().Latest()):
 		return true
 	}
 	return !in.ring.IsOnly() && !c.Within(in.closedParts)

@@ -100,16 +100,12 @@ func locked(in *Intake, do func()) {
 
 // heldUp reports whether a link waits for room, however short.
 func heldUp(l *Link) (waiting bool) {
-	locked(l.in, func() { waiting = waits(l.connection.Topic) })
+	locked(l.in, func() { waiting = waits(l.connection.Topic()) })
 	return waiting
 }
 
 // lost returns how many messages of the topic of a link were dropped, for whatever cause.
 func lost(l *Link) (n uint64) {
-	locked(l.in, func() {
-		for _, d := range l.connection.Topic.Dropped {
-			n += d
-		}
-	})
+	locked(l.in, func() { n = l.connection.Topic().Lost() })
 	return n
 }

@@ -20,37 +20,53 @@ const Overhead = 256
 // message costs nothing more on its way into the chunk. Such a Message has a copy of its frame, or refers to
 // the chunk if that takes less memory: a large map is a chunk of its own, and well compressed.
 type Chunk struct {
-	*chunk.Sealed
-	Buffer  *memory.Chunk // the buffer that has the record; nil if Memory has the record
-	Memory  []byte        // memory for the record alone; nil if Buffer has the record
-	Weight  int64         // bytes that the memory counts for Buffer or Memory
-	FirstAt time.Time     // when its first message came
-	LastAt  time.Time     // when its last message came
+	sealed  *chunk.Sealed
+	buffer  *memory.Chunk // the buffer that has the record; nil if Memory has the record
+	memory  []byte        // memory for the record alone; nil if Buffer has the record
+	weight  int64         // bytes that the memory counts for Buffer or Memory
+	firstAt time.Time     // when its first message came
+	lastAt  time.Time     // when its last message came
 
 	latched  []*Message // the last message of each latching connection; nil once they are in the state before the ring
 	messages int        // latched messages that refer to the chunk
 	left     bool       // only these messages need the chunk, and its Weight counts for latched messages
 }
 
-// NewChunk returns a sealed chunk that stays in memory: with its record in own memory, or in its buffer if
-// own is nil. counted is what the memory counts for the buffer. The caller gives the buffer of a chunk with
-// own memory back.
-func NewChunk(c *memory.Chunk, counted int64, own []byte) *Chunk {
-	kept := &Chunk{Sealed: c.Sealed(), Buffer: c, Weight: counted, FirstAt: c.FirstAt(), LastAt: c.LastAt()}
-	if own == nil {
-		return kept
-	}
-	sealed := *c.Sealed() // which goes back with its buffer
-	own = append(own, c.Sealed().Record...)
-	sealed.Record, sealed.Counts, sealed.PayloadBytes = own, slices.Clone(sealed.Counts), slices.Clone(sealed.PayloadBytes)
-	kept.Sealed, kept.Buffer, kept.Memory, kept.Weight = &sealed, nil, own, int64(cap(own))
-	return kept
+// InBuffer returns a sealed chunk that stays in its buffer, for which the memory counts so many bytes.
+func InBuffer(c *memory.Chunk, counted int64) *Chunk {
+	return &Chunk{sealed: c.Sealed(), buffer: c, weight: counted, firstAt: c.FirstAt(), lastAt: c.LastAt()}
 }
+
+// InMemory returns a copy of a sealed chunk, whose first and last message came at these times, with its record in own memory.
+func InMemory(c *chunk.Sealed, own []byte, first, last time.Time) *Chunk {
+	sealed := *c // which goes back with its buffer
+	own = append(own, c.Record...)
+	sealed.Record, sealed.Counts, sealed.PayloadBytes = own, slices.Clone(c.Counts), slices.Clone(c.PayloadBytes)
+	return &Chunk{sealed: &sealed, memory: own, weight: int64(cap(own)), firstAt: first, lastAt: last}
+}
+
+// Sealed returns the sealed chunk.
+func (c *Chunk) Sealed() *chunk.Sealed { return c.sealed }
+
+// Buffer returns the buffer that has the record; nil if Memory has the record.
+func (c *Chunk) Buffer() *memory.Chunk { return c.buffer }
+
+// Memory returns memory for the record alone; nil if Buffer has the record.
+func (c *Chunk) Memory() []byte { return c.memory }
+
+// Weight returns how many bytes the memory counts for Buffer or Memory.
+func (c *Chunk) Weight() int64 { return c.weight }
+
+// FirstAt returns when the first message came.
+func (c *Chunk) FirstAt() time.Time { return c.firstAt }
+
+// LastAt returns when the last message came.
+func (c *Chunk) LastAt() time.Time { return c.lastAt }
 
 // MessageCount returns how many messages the chunk holds.
 func (c *Chunk) MessageCount() uint64 {
 	var n uint64
-	for _, m := range c.Counts {
+	for _, m := range c.sealed.Counts {
 		n += uint64(m.Count)
 	}
 	return n
@@ -58,7 +74,7 @@ func (c *Chunk) MessageCount() uint64 {
 
 // Bytes returns what the memory counts for the chunk and its latched messages.
 func (c *Chunk) Bytes() int64 {
-	n := c.Weight
+	n := c.weight
 	for _, l := range c.latched {
 		n += l.counted
 	}
@@ -70,7 +86,7 @@ func (c *Chunk) Bytes() int64 {
 // lock.
 func (m *Store) LatchedIn(c *memory.Chunk, latching map[rosbag.ConnID]*Source) (all []*Message, counted int64) {
 	for conn, frame := range c.Builder().LastFrames(func(conn *rosbag.Connection) bool { return latching[conn.ID] != nil }) {
-		l := &Message{Source: latching[conn.ID], Frame: frame, holders: 1, counted: Overhead + m.Weight(len(frame))}
+		l := &Message{source: latching[conn.ID], frame: frame, holders: 1, counted: Overhead + m.Weight(len(frame))}
 		all = append(all, l)
 		counted += l.counted
 	}
@@ -83,10 +99,10 @@ func (c *Chunk) SetLatched(all []*Message, copied bool) {
 	c.latched = all
 	for _, l := range all {
 		if copied {
-			l.Frame = bytes.Clone(l.Frame)
+			l.frame = bytes.Clone(l.frame)
 			continue
 		}
-		l.Frame, l.counted, l.chunk = nil, 0, c
+		l.frame, l.counted, l.chunk = nil, 0, c
 		c.messages++
 	}
 }
@@ -97,21 +113,21 @@ func (m *Store) Pass(c *Chunk) {
 	all := c.latched
 	c.latched = nil
 	for _, l := range slices.Backward(all) {
-		m.ForgetBeforeRing(l.Source)
+		m.ForgetBeforeRing(l.source)
 		m.mem.ToLatched(l.counted) // a chunk counts for latched messages from Leave on
 		switch {
-		case l.Released:
+		case l.source.released:
 			m.release(l)
 		case l.counted > 0 && !m.mem.LatchedFits(0):
 			m.release(l)
-			m.noteMissingBeforeRing(l.Source)
+			m.noteMissingBeforeRing(l.source)
 		default:
 			if m.beforeRing == nil {
 				m.beforeRing = map[*Source]*Message{}
 			}
 			m.passed++
 			l.passed = m.passed
-			m.beforeRing[l.Source] = l
+			m.beforeRing[l.source] = l
 		}
 	}
 }
@@ -120,7 +136,7 @@ func (m *Store) Pass(c *Chunk) {
 // memory for the latched messages that refer to it, and counts for latched messages from then on. If latched
 // messages may not have that much, those in the state before the ring are forgotten.
 func (m *Store) Leave(c *Chunk) {
-	if c.messages > 0 && !m.mem.LatchedFits(c.Weight) {
+	if c.messages > 0 && !m.mem.LatchedFits(c.weight) {
 		for of, l := range m.beforeRing {
 			if l.chunk == c {
 				m.ForgetBeforeRing(of)
@@ -129,31 +145,31 @@ func (m *Store) Leave(c *Chunk) {
 		}
 	}
 	if c.messages == 0 {
-		m.Free(c)
+		m.free(c)
 		return
 	}
 	c.left = true
-	m.mem.ToLatched(c.Weight)
-	if c.Buffer != nil {
-		m.mem.Retire(c.Buffer)
+	m.mem.ToLatched(c.weight)
+	if c.buffer != nil {
+		m.mem.Retire(c.buffer)
 	}
 }
 
 // unrefer removes one reference of a message to a chunk.
 func (m *Store) unrefer(c *Chunk) {
 	if c.messages--; c.messages == 0 && c.left {
-		m.mem.ToLatched(-c.Weight)
-		m.Free(c)
+		m.mem.ToLatched(-c.weight)
+		m.free(c)
 	}
 }
 
 // noteMissingBeforeRing notes that a latched message from before the ring will be missing in the next snapshot.
 func (m *Store) noteMissingBeforeRing(c *Source) {
-	m.noteShortage("no memory for a latched message from before the next snapshot: -b is too small", c.Conn.Topic)
+	m.noteShortage("no memory for a latched message from before the next snapshot: -b is too small", c.conn.Topic)
 }
 
 // Holds reports whether a latched message of c is remembered.
-func (m *Store) Holds(c *Source) bool { return c.Last != nil || m.beforeRing[c] != nil }
+func (m *Store) Holds(c *Source) bool { return c.last != nil || m.beforeRing[c] != nil }
 
 // ForgetBeforeRing releases the message of c in the state before the ring.
 func (m *Store) ForgetBeforeRing(c *Source) {
@@ -174,7 +190,7 @@ func (m *Store) yieldBeforeRing(n int64) bool {
 		n -= l.counted
 		if c := l.chunk; c != nil && c.left {
 			if unneeded[c]++; unneeded[c] == c.messages {
-				n -= c.Weight
+				n -= c.weight
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -13,12 +14,12 @@ import (
 
 // copyOf is a note of c with a copy that counts so many bytes.
 func copyOf(c *Source, counted int64) *Message {
-	return &Message{Source: c, Frame: make([]byte, counted), holders: 1, counted: counted}
+	return &Message{source: c, frame: make([]byte, counted), holders: 1, counted: counted}
 }
 
 // inRing counts a chunk of 100 bytes in the ring with the given latched messages: copies, or references to the chunk.
 func (w *world) inRing(copied bool, latched ...*Message) *Chunk {
-	c := &Chunk{Sealed: new(chunk.Sealed), Memory: make([]byte, 0, 100), Weight: 100}
+	c := &Chunk{sealed: new(chunk.Sealed), memory: make([]byte, 0, 100), weight: 100}
 	c.SetLatched(latched, copied)
 	w.mem.Use(c.Bytes())
 	return c
@@ -36,7 +37,7 @@ func sealed(t *testing.T, frames func(i int) []byte, of ...*Source) *memory.Chun
 	c := new(memory.Chunk)
 	c.Builder().Reset(nil)
 	for i, s := range of {
-		c.Builder().AppendRun(s.Conn, rosbag.Time{Sec: uint32(i)}, frames(i), 1)
+		c.Builder().AppendRun(s.conn, rosbag.Time{Sec: uint32(i)}, frames(i), 1)
 	}
 	if err := c.Seal(nil); err != nil {
 		t.Fatal(err)
@@ -53,13 +54,13 @@ func TestLatchedIn(t *testing.T) {
 	frames := func(i int) []byte { return frame(10+i, byte(i)) }
 	c := sealed(t, frames, a, b, a, plain)
 	latched, counted := w.LatchedIn(c, map[rosbag.ConnID]*Source{0: a, 1: b})
-	if len(latched) != 2 || latched[0].Source != a || latched[1].Source != b || !bytes.Equal(latched[0].Frame, frames(2)) || !bytes.Equal(latched[1].Frame, frames(1)) {
+	if len(latched) != 2 || latched[0].source != a || latched[1].source != b || !bytes.Equal(latched[0].frame, frames(2)) || !bytes.Equal(latched[1].frame, frames(1)) {
 		t.Fatalf("%d latched messages: %+v", len(latched), latched)
 	}
 	if want := int64(2*Overhead + 2*(4+12) + 2*(4+11)); counted != want {
 		t.Errorf("the copies count %d bytes, want %d", counted, want)
 	}
-	kept := NewChunk(c, 5000, nil)
+	kept := InBuffer(c, 5000)
 	if kept.SetLatched(latched, true); kept.Bytes() != 5000+counted {
 		t.Errorf("a chunk with copies counts %d bytes", kept.Bytes())
 	}
@@ -77,22 +78,22 @@ func TestCopiesOutliveTheirBuffer(t *testing.T) {
 	w, a := newWorld(-1), source(0, "/a")
 	c := sealed(t, func(int) []byte { return frame(10, 1) }, a)
 	latched, _ := w.LatchedIn(c, map[rosbag.ConnID]*Source{0: a})
-	kept := NewChunk(c, 5000, make([]byte, 0, len(c.Sealed().Record)+7))
+	kept := InMemory(c.Sealed(), make([]byte, 0, len(c.Sealed().Record)+7), time.Time{}, time.Time{})
 	kept.SetLatched(latched, true)
 	c.Builder().Reset(nil)
-	c.Builder().AppendRun(a.Conn, rosbag.Time{}, frame(10, 9), 1)
-	if !bytes.Equal(latched[0].Frame, frame(10, 1)) {
-		t.Errorf("the copy is %v now", latched[0].Frame)
+	c.Builder().AppendRun(a.conn, rosbag.Time{}, frame(10, 9), 1)
+	if !bytes.Equal(latched[0].frame, frame(10, 1)) {
+		t.Errorf("the copy is %v now", latched[0].frame)
 	}
-	for m, err := range kept.Messages() {
+	for m, err := range kept.sealed.Messages() {
 		if err != nil || !bytes.Equal(m.Frame, frame(10, 1)) {
 			t.Errorf("the chunk has %v now, %v", m.Frame, err)
 		}
 	}
-	if kept.Buffer != nil || kept.Weight != int64(len(kept.Record)+7) || kept.MessageCount() != 1 {
-		t.Errorf("a chunk in memory of its own counts %d bytes and has %d messages", kept.Weight, kept.MessageCount())
+	if kept.buffer != nil || kept.weight != int64(len(kept.sealed.Record)+7) || kept.MessageCount() != 1 {
+		t.Errorf("a chunk in memory of its own counts %d bytes and has %d messages", kept.weight, kept.MessageCount())
 	}
-	if whole := NewChunk(c, 5000, nil); whole.Buffer != c || whole.Weight != 5000 || whole.Memory != nil {
+	if whole := InBuffer(c, 5000); whole.buffer != c || whole.weight != 5000 || whole.memory != nil {
 		t.Errorf("a chunk in its buffer: %+v", whole)
 	}
 }
@@ -209,7 +210,7 @@ func TestChunkCountsOnce(t *testing.T) {
 	var s State
 	w.AddBeforeRing(&s)
 	w.ForgetBeforeRing(b)
-	if w.check(t, "needed by the next snapshot", 100, 100); len(s.recorded) != 1 || s.recorded[0].Source != b {
+	if w.check(t, "needed by the next snapshot", 100, 100); len(s.recorded) != 1 || s.recorded[0].source != b {
 		t.Errorf("the snapshot begins with %d messages", len(s.recorded))
 	}
 	w.End(&s)
@@ -240,12 +241,12 @@ func TestChunkInABufferIsRetired(t *testing.T) {
 	w, a := newWorld(-1), source(0, "/a")
 	buffer := w.mem.Open()
 	buffer.Builder().Reset(nil)
-	buffer.Builder().AppendRun(a.Conn, rosbag.Time{}, frame(50, 1), 1)
+	buffer.Builder().AppendRun(a.conn, rosbag.Time{}, frame(50, 1), 1)
 	var topic memory.Account
 	buffer.Add(&topic, 50)
 	w.mem.Charge(buffer)
 	buffer.Seal(nil)
-	c := NewChunk(buffer, buffer.Counted(), nil)
+	c := InBuffer(buffer, buffer.Counted())
 	c.SetLatched([]*Message{copyOf(a, 0)}, false)
 	if w.drop(c); w.mem.Usage().Waiting != 0 || topic.Waiting() != 0 || w.mem.Usage().Shared != 0 {
 		t.Errorf("%d bytes wait for the disk, %d of the topic; %d shared chunks", w.mem.Usage().Waiting, topic.Waiting(), w.mem.Usage().Shared)
@@ -260,7 +261,7 @@ func TestOneMessageIsLetGo(t *testing.T) {
 		w := newWorld(10_000)
 		first, second := source(0, "/a"), source(1, "/b")
 		bytes := int64(9000)
-		if second.Released = released; released {
+		if second.released = released; released {
 			bytes = 10
 		}
 		w.drop(w.inRing(true, copyOf(second, bytes), copyOf(first, 10))) // the latest first
@@ -281,7 +282,7 @@ func TestStateBeforeTheRing(t *testing.T) {
 	w.AddBeforeRing(&s)
 	var got []int
 	for _, l := range s.recorded {
-		got = append(got, len(l.Frame))
+		got = append(got, len(l.frame))
 	}
 	if len(got) != 3 || got[0] != 2 || got[1] != 3 || got[2] != 4 {
 		t.Errorf("messages %v, want 2, 3 and 4", got)
@@ -312,8 +313,8 @@ func (h *holders) check(t *testing.T, w *world) {
 		}
 	}
 	for _, c := range h.sources {
-		if c.Last != nil {
-			counts[c.Last]++
+		if c.last != nil {
+			counts[c.last]++
 		}
 		if l := w.beforeRing[c]; l != nil {
 			counts[l]++
@@ -327,7 +328,7 @@ func (h *holders) check(t *testing.T, w *world) {
 		}
 		if latched += l.counted; l.chunk != nil && l.chunk.left && !alone[l.chunk] {
 			alone[l.chunk] = true
-			latched += l.chunk.Weight
+			latched += l.chunk.weight
 		}
 	}
 	for _, c := range slices.Concat(h.ring, h.taken) {
@@ -363,7 +364,8 @@ func TestEveryByteCountsOnce(t *testing.T) {
 					h.ring = h.ring[1:]
 				}
 			case 6:
-				h.files = append(h.files, w.AtFile(h.sources, false))
+				all, _ := w.AtFile(h.sources, false)
+				h.files = append(h.files, all)
 				s := AtTrigger(h.sources)
 				w.AddBeforeRing(&s)
 				for _, c := range h.ring {

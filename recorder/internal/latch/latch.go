@@ -18,14 +18,14 @@ var ErrNoMemory = errors.New("no memory for what is latched before it")
 
 // Source is a connection with its latched message: one header of one publisher on one topic.
 type Source struct {
-	Conn      *rosbag.Connection
-	Bytes     int       // of the record of the connection, about
-	Latest    time.Time // when its last message came
-	Latching  bool      // its latest message begins each file
-	EveryFile bool      // its latest message begins each file even with Store.Off
-	Missed    bool      // the latest message came while nothing was recorded
-	Released  bool      // the accounts have released the connection
-	Last      *Message  // nil for none
+	conn      *rosbag.Connection
+	bytes     int       // of the record of the connection, about
+	latest    time.Time // when its last message came
+	latching  bool      // its latest message begins each file
+	everyFile bool      // its latest message begins each file even with Store.Off
+	missed    bool      // the latest message came while nothing was recorded
+	released  bool      // the accounts have released the connection
+	last      *Message  // nil for none
 }
 
 // publisher is a node on a topic. A node that has come back with another header has several
@@ -35,20 +35,62 @@ type publisher struct {
 	callerID string
 }
 
-func (c *Source) publisher() publisher { return publisher{c.Conn.Topic, c.Conn.Header.CallerID()} }
+// NewSource returns a connection without a message, whose record takes about so many bytes.
+func NewSource(conn *rosbag.Connection, bytes int) Source { return Source{conn: conn, bytes: bytes} }
+
+// Conn returns the connection.
+func (c *Source) Conn() *rosbag.Connection { return c.conn }
+
+// Bytes returns about how many bytes the record of the connection takes.
+func (c *Source) Bytes() int { return c.bytes }
+
+// Latest returns when the last message came.
+func (c *Source) Latest() time.Time { return c.latest }
+
+// Latching reports whether the latest message begins each file.
+func (c *Source) Latching() bool { return c.latching }
+
+// RepeatInEachFile makes each file begin with the latest message, also with a Store that is off.
+func (c *Source) RepeatInEachFile() { c.latching, c.everyFile = true, true }
+
+// Came notes that a message came.
+func (c *Source) Came(at time.Time) { c.latest = at }
+
+// CameUnrecorded notes that the latest message came while nothing was recorded.
+func (c *Source) CameUnrecorded() { c.missed = c.latching }
+
+// ConnectionReleased notes that the accounts have released the connection.
+func (c *Source) ConnectionReleased() { c.released = true }
+
+// Released reports whether the accounts have released the connection.
+func (c *Source) Released() bool { return c.released }
+
+// Remembered reports whether the latest message is remembered.
+func (c *Source) Remembered() bool { return c.last != nil }
+
+func (c *Source) publisher() publisher { return publisher{c.conn.Topic, c.conn.Header.CallerID()} }
 
 // Message is a latched message. Its holders are counted: its Source while the message is the latest one,
 // a chunk or the state before the ring, and each file and snapshot that will begin with it. The last holder
 // gives the memory back. The frame changes only while the Source is the only holder.
 type Message struct {
-	*Source
-	Frame []byte // nil if chunk has it, as the last message of the connection there
-	chunk *Chunk // that has the frame; nil if Frame is set
+	source *Source
+	frame  []byte // nil if chunk has it, as the last message of the connection there
+	chunk  *Chunk // that has the frame; nil if Frame is set
 	// ADR 0127: files, snapshots and the ring share one copy.
 	holders int    // those that will release the message
 	counted int64  // bytes that the memory counts for the message
 	passed  uint64 // the place of the message in the order in which messages left the ring; zero before
 }
+
+// Conn returns the connection of the message.
+func (l *Message) Conn() *rosbag.Connection { return l.source.conn }
+
+// RecordBytes returns about how many bytes the record of the connection takes.
+func (l *Message) RecordBytes() int { return l.source.bytes }
+
+// Frame returns the frame; nil if a chunk has it.
+func (l *Message) Frame() []byte { return l.frame }
 
 // retain adds a holder of the message.
 func (l *Message) retain() *Message {
@@ -60,10 +102,10 @@ func (l *Message) retain() *Message {
 // state before the ring of chunks for snapshots. The caller has the lock.
 type Store struct {
 	mem        *memory.Memory
-	Off        bool                 // files do not begin with latched messages
+	off        bool                 // files do not begin with latched messages
 	beforeRing map[*Source]*Message // the state before the ring: the last messages in chunks that have left or passed it
 	passed     uint64               // messages that were added to the state before the ring
-	Free       func(*Chunk)         // takes back the memory of a chunk to which no message refers any more
+	free       func(*Chunk)         // takes back the memory of a chunk to which no message refers any more
 
 	shortage Shortage
 	short    bool // a shortage was noted before
@@ -75,8 +117,14 @@ type Shortage struct {
 	Topic string
 }
 
-// New returns an empty store. off says that files do not begin with latched messages.
-func New(mem *memory.Memory, off bool) Store { return Store{mem: mem, Off: off} }
+// New returns an empty store. off says that files do not begin with latched messages. free takes back the memory of a chunk
+// to which no message refers any more.
+func New(mem *memory.Memory, off bool, free func(*Chunk)) Store {
+	return Store{mem: mem, off: off, free: free}
+}
+
+// Connected notes whether a publisher with a new connection latches its messages.
+func (m *Store) Connected(c *Source, latching bool) { c.latching = latching && !m.off }
 
 // TakeShortage returns the first shortage there was, once.
 func (m *Store) TakeShortage() Shortage {
@@ -98,8 +146,8 @@ func (m *Store) Weight(n int) int64 { return 2 * m.mem.Weight(n) }
 
 // Remember keeps a copy of the latest message of c.
 func (m *Store) Remember(c *Source, frame []byte) {
-	if l := c.Last; l != nil && l.holders == 1 && cap(l.Frame) >= len(frame) {
-		l.Frame = append(l.Frame[:0], frame...)
+	if l := c.last; l != nil && l.holders == 1 && cap(l.frame) >= len(frame) {
+		l.frame = append(l.frame[:0], frame...)
 		return
 	}
 	m.Forget(c)
@@ -116,21 +164,21 @@ func (m *Store) Reserve(c *Source, n int) bool {
 		m.mem.UseLatched(weight)
 		return true
 	}
-	m.noteShortage("no memory to repeat a latched message in the next file: -b is too small", c.Conn.Topic)
+	m.noteShortage("no memory to repeat a latched message in the next file: -b is too small", c.conn.Topic)
 	return false
 }
 
 // Keep makes frame, for which there is memory by Reserve, the latest message of c.
 func (m *Store) Keep(c *Source, frame []byte) {
 	m.Forget(c)
-	c.Last = &Message{Source: c, Frame: frame, holders: 1, counted: m.Weight(len(frame))}
+	c.last = &Message{source: c, frame: frame, holders: 1, counted: m.Weight(len(frame))}
 }
 
 // Forget releases the latest message of c.
 func (m *Store) Forget(c *Source) {
-	if c.Last != nil {
-		m.release(c.Last)
-		c.Last = nil
+	if c.last != nil {
+		m.release(c.last)
+		c.last = nil
 	}
 }
 
@@ -152,27 +200,32 @@ func (m *Store) Release(all []*Message) {
 	}
 }
 
-// AtFile returns the latched messages of all publishers, or only those that came while nothing was recorded, for
-// a file that begins now. The caller releases the messages. Of a publisher that has come back with another
-// header only the connection with the latest message counts.
-func (m *Store) AtFile(sources []*Source, missed bool) []*Message {
-	var all []*Message
+// AtFile returns the latched messages of all publishers, for a file that begins now, and those of them that came while nothing
+// was recorded. If a pause has ended, and no file begins, it returns only these. The caller releases all. Of a publisher that
+// has come back with another header only the connection with the latest message counts.
+func (m *Store) AtFile(sources []*Source, resumed bool) (all, missed []*Message) {
 	newest := map[publisher]*Source{}
 	for _, c := range sources {
-		if !c.Latching || c.Last == nil || m.Off && !c.EveryFile {
+		if !c.latching || c.last == nil || m.off && !c.everyFile {
 			continue
 		}
 		key := c.publisher()
-		if other := newest[key]; other == nil || !c.Latest.Before(other.Latest) {
+		if other := newest[key]; other == nil || !c.latest.Before(other.latest) {
 			newest[key] = c
 		}
 	}
 	for _, c := range slices.Backward(sources) {
-		if newest[c.publisher()] == c && (c.Missed || !missed) {
-			all = append(all, c.Last.retain())
+		if newest[c.publisher()] == c && (c.missed || !resumed) {
+			all = append(all, c.last.retain())
+			if c.missed {
+				missed = append(missed, c.last)
+			}
 		}
 	}
-	return all
+	for _, c := range sources {
+		c.missed = false
+	}
+	return all, missed
 }
 
 // Claim counts n bytes for latched messages on their way to a file, if that many bytes are free.

@@ -24,19 +24,19 @@ type world struct {
 // newWorld returns an empty store in a buffer of so many bytes, negative for no limit.
 func newWorld(limit int64) *world {
 	mem := memory.New(memory.Options{Limit: limit, ChunkBytes: chunkBytes})
-	store := New(mem, false)
-	w := &world{Store: &store, mem: mem}
-	store.Free = func(c *Chunk) {
+	w := &world{mem: mem}
+	store := New(mem, false, func(c *Chunk) {
 		w.freed = append(w.freed, c)
-		mem.Unuse(c.Weight)
-	}
+		mem.Unuse(c.weight)
+	})
+	w.Store = &store
 	return w
 }
 
 // source returns a latching connection of a publisher on /map.
 func source(id rosbag.ConnID, publisher string) *Source {
 	header := rosbag.Header{{Key: "callerid", Value: publisher}}
-	return &Source{Conn: &rosbag.Connection{ID: id, Topic: "/map", Header: header}, Latching: true}
+	return &Source{conn: &rosbag.Connection{ID: id, Topic: "/map", Header: header}, latching: true}
 }
 
 // frame returns a frame with so many bytes of payload, all of one value.
@@ -72,8 +72,8 @@ func TestMemoryForLatchedMessages(t *testing.T) {
 		w, c := newWorld(tc.limit), source(0, "/a")
 		w.mem.Use(tc.others)
 		w.Remember(c, make([]byte, tc.bytes))
-		if (c.Last != nil) != tc.want || w.Holds(c) != tc.want {
-			t.Errorf("%s: the message is remembered: %v, want %v", name, c.Last != nil, tc.want)
+		if (c.last != nil) != tc.want || w.Holds(c) != tc.want {
+			t.Errorf("%s: the message is remembered: %v, want %v", name, c.last != nil, tc.want)
 		}
 		counted := int64(0)
 		if tc.want {
@@ -84,7 +84,7 @@ func TestMemoryForLatchedMessages(t *testing.T) {
 			t.Errorf("%s: told: %+v", name, short)
 		}
 		w.Forget(c)
-		if w.check(t, name+", forgotten", tc.others, 0); c.Last != nil {
+		if w.check(t, name+", forgotten", tc.others, 0); c.last != nil {
 			t.Errorf("%s: still there", name)
 		}
 	}
@@ -97,21 +97,23 @@ func TestLatestMessageTakesThePlace(t *testing.T) {
 	w, c := newWorld(10_000), source(0, "/a")
 	w.Remember(c, []byte("first one"))
 	w.Remember(c, []byte("second"))
-	if w.check(t, "in place", 18, 18); string(c.Last.Frame) != "second" {
-		t.Errorf("%q is remembered", c.Last.Frame)
+	if w.check(t, "in place", 18, 18); string(c.last.frame) != "second" {
+		t.Errorf("%q is remembered", c.last.frame)
 	}
-	one, two := w.AtFile([]*Source{c}, false), w.AtFile([]*Source{c}, false)
+	one, _ := w.AtFile([]*Source{c}, false)
+	two, _ := w.AtFile([]*Source{c}, false)
 	w.Remember(c, []byte("third"))
-	if w.check(t, "beside", 18+10, 18+10); string(one[0].Frame) != "second" || string(c.Last.Frame) != "third" {
-		t.Errorf("the file begins with %q, the next with %q", one[0].Frame, c.Last.Frame)
+	if w.check(t, "beside", 18+10, 18+10); string(one[0].frame) != "second" || string(c.last.frame) != "third" {
+		t.Errorf("the file begins with %q, the next with %q", one[0].frame, c.last.frame)
 	}
 	w.Release(one)
 	w.check(t, "one writer has read it", 28, 28)
 	w.Release(two)
 	w.check(t, "both have", 10, 10)
-	w.Release(w.AtFile([]*Source{c}, false))
-	if w.check(t, "the latest was read", 10, 10); string(c.Last.Frame) != "third" {
-		t.Errorf("%q is left", c.Last.Frame)
+	again, _ := w.AtFile([]*Source{c}, false)
+	w.Release(again)
+	if w.check(t, "the latest was read", 10, 10); string(c.last.frame) != "third" {
+		t.Errorf("%q is left", c.last.frame)
 	}
 	w.Remember(c, []byte("a longer one"))
 	w.check(t, "longer", 24, 24)
@@ -167,46 +169,52 @@ func TestWhichMessagesBeginAFile(t *testing.T) {
 		ids     []rosbag.ConnID
 	}{
 		"one of each publisher": {
-			sources: []Source{{Conn: source(0, "/a").Conn, Latching: true, Latest: now}, {Conn: source(1, "/b").Conn, Latching: true, Latest: now}},
+			sources: []Source{{conn: source(0, "/a").conn, latching: true, latest: now}, {conn: source(1, "/b").conn, latching: true, latest: now}},
 			ids:     []rosbag.ConnID{1, 0},
 		},
 		"of a publisher that came back the later connection": {
-			sources: []Source{{Conn: source(0, "/a").Conn, Latching: true, Latest: now}, {Conn: source(1, "/b").Conn, Latching: true, Latest: now}, {Conn: source(2, "/a").Conn, Latching: true, Latest: now}},
+			sources: []Source{{conn: source(0, "/a").conn, latching: true, latest: now}, {conn: source(1, "/b").conn, latching: true, latest: now}, {conn: source(2, "/a").conn, latching: true, latest: now}},
 			ids:     []rosbag.ConnID{2, 1},
 		},
 		"with an earlier header that connection": {
-			sources: []Source{{Conn: source(0, "/a").Conn, Latching: true, Latest: now.Add(1)}, {Conn: source(1, "/a").Conn, Latching: true, Latest: now}},
+			sources: []Source{{conn: source(0, "/a").conn, latching: true, latest: now.Add(1)}, {conn: source(1, "/a").conn, latching: true, latest: now}},
 			ids:     []rosbag.ConnID{0},
 		},
 		"not those that do not latch, and none without a message": {
-			sources: []Source{{Conn: source(0, "/a").Conn, Latest: now}, {Conn: source(1, "/b").Conn, Latching: true}},
+			sources: []Source{{conn: source(0, "/a").conn, latest: now}, {conn: source(1, "/b").conn, latching: true}},
 		},
 		"those that were missed; an older one does not take the place of one that was not": {
-			sources: []Source{{Conn: source(0, "/a").Conn, Latching: true, Missed: true, Latest: now}, {Conn: source(1, "/b").Conn, Latching: true, Missed: true, Latest: now}, {Conn: source(2, "/a").Conn, Latching: true, Latest: now}},
+			sources: []Source{{conn: source(0, "/a").conn, latching: true, missed: true, latest: now}, {conn: source(1, "/b").conn, latching: true, missed: true, latest: now}, {conn: source(2, "/a").conn, latching: true, latest: now}},
 			missed:  true,
 			ids:     []rosbag.ConnID{1},
 		},
 		"where that is off, those of every file": {
-			sources: []Source{{Conn: source(0, "/a").Conn, Latching: true, Latest: now}, {Conn: source(1, "/b").Conn, Latching: true, EveryFile: true, Latest: now}},
+			sources: []Source{{conn: source(0, "/a").conn, latching: true, latest: now}, {conn: source(1, "/b").conn, latching: true, everyFile: true, latest: now}},
 			off:     true,
 			ids:     []rosbag.ConnID{1},
 		},
 	} {
 		w := newWorld(10_000)
-		w.Off = tc.off
+		w.off = tc.off
 		all := make([]*Source, len(tc.sources))
 		for i := range tc.sources {
-			if all[i] = &tc.sources[i]; !all[i].Latest.IsZero() {
+			if all[i] = &tc.sources[i]; !all[i].latest.IsZero() {
 				w.Remember(all[i], []byte("x"))
 			}
 		}
 		var ids []rosbag.ConnID
-		got := w.AtFile(all, tc.missed)
+		got, missed := w.AtFile(all, tc.missed)
 		for _, l := range got {
-			ids = append(ids, l.Conn.ID)
+			ids = append(ids, l.Conn().ID)
 		}
 		if !slices.Equal(ids, tc.ids) {
 			t.Errorf("%s: the file begins with messages of %v, want %v", name, ids, tc.ids)
+		}
+		if tc.missed && !slices.Equal(missed, got) {
+			t.Errorf("%s: %d messages were missed, want all", name, len(missed))
+		}
+		if again, _ := w.AtFile(all, true); len(again) != 0 {
+			t.Errorf("%s: %d messages are missed twice", name, len(again))
 		}
 		w.Release(got)
 		for _, c := range all {

@@ -41,9 +41,9 @@ func (p *Packer) Pack(all []*Message, at rosbag.Time, write func(*chunk.Sealed) 
 	for i, l := range slices.Backward(all) { // oldest connection first
 		frame, claimed, err := p.frame(l)
 		if err != nil {
-			missing = errors.Join(missing, fmt.Errorf("%s of %s: %w", l.Conn.Topic, l.Conn.Header.CallerID(), err))
+			missing = errors.Join(missing, fmt.Errorf("%s of %s: %w", l.Conn().Topic, l.Conn().Header.CallerID(), err))
 		} else {
-			b.AppendRun(l.Conn, at, frame, 1)
+			b.AppendRun(l.Conn(), at, frame, 1)
 			p.Claims.UnclaimLatched(claimed) // the builder has a copy
 		}
 		if b.Messages() == 0 || b.Len() <= p.ChunkBytes && i > 0 {
@@ -64,18 +64,18 @@ func (p *Packer) Pack(all []*Message, at rosbag.Time, write func(*chunk.Sealed) 
 // frame returns the frame of a message, and how many bytes are claimed for that.
 func (p *Packer) frame(l *Message) (frame []byte, claimed int64, err error) {
 	if l.chunk == nil {
-		return l.Frame, 0, nil
+		return l.frame, 0, nil
 	}
-	claimed, ok := p.Claims.ClaimLatched(l.chunk.UncompressedBytes)
+	claimed, ok := p.Claims.ClaimLatched(l.chunk.sealed.UncompressedBytes)
 	if !ok {
 		return nil, 0, ErrNoMemory
 	}
-	for m, err := range l.chunk.Messages() {
+	for m, err := range l.chunk.sealed.Messages() {
 		if err != nil {
 			p.Claims.UnclaimLatched(claimed)
 			return nil, 0, err
 		}
-		if m.Conn.ID == l.Conn.ID {
+		if m.Conn.ID == l.Conn().ID {
 			frame = m.Frame
 		}
 	}

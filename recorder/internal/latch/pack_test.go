@@ -52,7 +52,7 @@ func TestPack(t *testing.T) {
 	at := rosbag.Time{Sec: 7}
 	var all []*Message
 	for id := range rosbag.ConnID(3) {
-		all = append([]*Message{{Source: source(id, "/a"), Frame: frame(10, byte(id))}}, all...) // the newest first
+		all = append([]*Message{{source: source(id, "/a"), frame: frame(10, byte(id))}}, all...) // the newest first
 	}
 	for name, tc := range map[string]struct {
 		compression rosbag.Compression
@@ -95,9 +95,9 @@ func TestPackMessagesInChunks(t *testing.T) {
 	t.Parallel()
 	a, b := source(0, "/a"), source(1, "/b")
 	full := sealed(t, func(i int) []byte { return frame(500, byte(i)) }, a, b, a)
-	c := NewChunk(full, 0, nil)
-	all := []*Message{{Source: b, chunk: c}, {Source: a, chunk: c}}
-	size := c.UncompressedBytes
+	c := InBuffer(full, 0)
+	all := []*Message{{source: b, chunk: c}, {source: a, chunk: c}}
+	size := c.sealed.UncompressedBytes
 	for name, tc := range map[string]struct {
 		left int64
 		want []byte // the payload of each message
@@ -106,7 +106,7 @@ func TestPackMessagesInChunks(t *testing.T) {
 		"no memory":     {size - 1, nil},
 	} {
 		memory := &claims{left: tc.left}
-		chunks, err := packed(t, &Packer{Claims: memory, Compression: rosbag.CompressionNone, ChunkBytes: 1 << 20}, append(all, &Message{Source: source(2, "/c"), Frame: frame(1, 9)}), rosbag.Time{})
+		chunks, err := packed(t, &Packer{Claims: memory, Compression: rosbag.CompressionNone, ChunkBytes: 1 << 20}, append(all, &Message{source: source(2, "/c"), frame: frame(1, 9)}), rosbag.Time{})
 		var got []byte
 		for _, c := range chunks {
 			for _, m := range c {
@@ -130,7 +130,7 @@ func TestPackMessagesInChunks(t *testing.T) {
 func TestPackEnds(t *testing.T) {
 	t.Parallel()
 	a := source(0, "/a")
-	all := []*Message{{Source: a, Frame: frame(10, 1)}, {Source: a, Frame: frame(10, 1)}}
+	all := []*Message{{source: a, frame: frame(10, 1)}, {source: a, frame: frame(10, 1)}}
 	full := errors.New("disk full")
 	written := 0
 	err := (&Packer{Claims: new(claims), Compression: rosbag.CompressionNone, ChunkBytes: 1}).Pack(all, rosbag.Time{}, func(*chunk.Sealed) error {
@@ -150,7 +150,7 @@ func TestPackEnds(t *testing.T) {
 		damaged.Sealed().Record[i] ^= 0xff
 	}
 	memory := &claims{left: 1 << 20}
-	chunks, err := packed(t, &Packer{Claims: memory, Compression: rosbag.CompressionNone, ChunkBytes: 1}, []*Message{{Source: a, chunk: NewChunk(damaged, 0, nil)}}, rosbag.Time{})
+	chunks, err := packed(t, &Packer{Claims: memory, Compression: rosbag.CompressionNone, ChunkBytes: 1}, []*Message{{source: a, chunk: InBuffer(damaged, 0)}}, rosbag.Time{})
 	if err == nil || chunks != nil || memory.claimed != 0 {
 		t.Errorf("of a damaged chunk: %d chunks, %v, %d bytes are still claimed", len(chunks), err, memory.claimed)
 	}
@@ -161,7 +161,7 @@ func TestPackWithoutItsCompressor(t *testing.T) {
 	t.Parallel()
 	var told []error
 	p := &Packer{Claims: &claims{}, Compression: "zip", ChunkBytes: 1, Uncompressed: func(err error) { told = append(told, err) }}
-	all := []*Message{{Source: source(1, "/a"), Frame: frame(1, 9)}, {Source: source(2, "/b"), Frame: frame(2, 9)}}
+	all := []*Message{{source: source(1, "/a"), frame: frame(1, 9)}, {source: source(2, "/b"), frame: frame(2, 9)}}
 	chunks, err := packed(t, p, all, rosbag.Time{Sec: 1})
 	if err != nil || len(chunks) != 2 || len(told) != 1 {
 		t.Errorf("%d chunks, %v, told %v", len(chunks), err, told)

@@ -21,12 +21,12 @@ type State struct {
 func AtTrigger(sources []*Source) State {
 	s := State{unrecorded: map[*Source]time.Time{}}
 	for _, c := range sources {
-		if !c.Latching || c.Last == nil {
+		if !c.latching || c.last == nil {
 			continue
 		}
-		s.atTrigger = append(s.atTrigger, c.Last.retain())
-		if c.Missed {
-			s.unrecorded[c] = c.Latest
+		s.atTrigger = append(s.atTrigger, c.last.retain())
+		if c.missed {
+			s.unrecorded[c] = c.latest
 		}
 	}
 	return s
@@ -41,12 +41,12 @@ func (m *Store) AddBeforeRing(s *State) {
 }
 
 // Borrow returns a message of c whose frame belongs to a chunk. It counts nothing before Count.
-func Borrow(c *Source, frame []byte) *Message { return &Message{Source: c, Frame: frame, holders: 1} }
+func Borrow(c *Source, frame []byte) *Message { return &Message{source: c, frame: frame, holders: 1} }
 
 // Count makes messages count copies of their frames, and returns how many bytes these are. Count needs no lock.
 func (m *Store) Count(all []*Message) (bytes int64) {
 	for _, l := range all {
-		l.counted = m.Weight(len(l.Frame))
+		l.counted = m.Weight(len(l.frame))
 		bytes += l.counted
 	}
 	return bytes
@@ -56,7 +56,7 @@ func (m *Store) Count(all []*Message) (bytes int64) {
 // connection, in the order in which they came. The bytes of Count are claimed. AddCut needs no lock.
 func (s *State) AddCut(all []*Message) {
 	for _, l := range all {
-		l.Frame = bytes.Clone(l.Frame)
+		l.frame = bytes.Clone(l.frame)
 	}
 	s.recorded = append(s.recorded, all...)
 }
@@ -65,9 +65,9 @@ func (s *State) AddCut(all []*Message) {
 // connection first. seen has the connections with messages in the snapshot.
 func (s *State) Latest(begin time.Time, seen map[rosbag.ConnID]bool) []*Message {
 	newest := map[publisher]*Message{}
-	offer := func(l *Message) { newest[l.publisher()] = l }
+	offer := func(l *Message) { newest[l.source.publisher()] = l }
 	for _, l := range s.atTrigger {
-		if !seen[l.Conn.ID] { // nothing of the publisher is recorded: the message came in a pause, or there was no memory
+		if !seen[l.Conn().ID] { // nothing of the publisher is recorded: the message came in a pause, or there was no memory
 			offer(l)
 		}
 	}
@@ -75,11 +75,11 @@ func (s *State) Latest(begin time.Time, seen map[rosbag.ConnID]bool) []*Message 
 		offer(l)
 	}
 	for _, l := range s.atTrigger {
-		if at, ok := s.unrecorded[l.Source]; ok && at.Before(begin) {
+		if at, ok := s.unrecorded[l.source]; ok && at.Before(begin) {
 			offer(l)
 		}
 	}
-	return slices.SortedFunc(maps.Values(newest), func(a, b *Message) int { return cmp.Compare(b.Conn.ID, a.Conn.ID) })
+	return slices.SortedFunc(maps.Values(newest), func(a, b *Message) int { return cmp.Compare(b.Conn().ID, a.Conn().ID) })
 }
 
 // End releases the messages of a state.

@@ -42,17 +42,17 @@ func TestWhatIsLatchedWhereASnapshotBegins(t *testing.T) {
 		sources := []*Source{source(0, "/a"), source(1, "/a"), source(2, "/b")}
 		message := func(from string, i int) []byte { return []byte(from + string(rune('0'+i))) }
 		for i, missed := range tc.last {
-			sources[i].Missed, sources[i].Latest = missed, trigger.Add(-tc.latest)
+			sources[i].missed, sources[i].latest = missed, trigger.Add(-tc.latest)
 			w.Remember(sources[i], message("last ", i))
 		}
 		for _, i := range tc.before {
 			l := copyOf(sources[i], 0)
-			l.Frame = message("before ", i)
+			l.frame = message("before ", i)
 			w.drop(w.inRing(true, l))
 		}
 		s := AtTrigger(sources)
 		for _, c := range sources {
-			c.Missed, c.Latest = false, trigger // later messages do not change what was latched
+			c.missed, c.latest = false, trigger // later messages do not change what was latched
 		}
 		w.AddBeforeRing(&s)
 		var cut []*Message
@@ -72,7 +72,7 @@ func TestWhatIsLatchedWhereASnapshotBegins(t *testing.T) {
 			if i > 0 {
 				got += ", "
 			}
-			got += string(l.Frame)
+			got += string(l.frame)
 		}
 		if got != tc.want {
 			t.Errorf("%s: the snapshot begins with %q, want %q", name, got, tc.want)
@@ -98,7 +98,7 @@ func TestCutMessagesAreCopies(t *testing.T) {
 	var s State
 	s.AddCut(cut)
 	f[4] = 2
-	if got := s.Latest(time.Time{}, nil); len(got) != 1 || !slices.Equal(got[0].Frame, frame(10, 1)) {
+	if got := s.Latest(time.Time{}, nil); len(got) != 1 || !slices.Equal(got[0].frame, frame(10, 1)) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -109,7 +109,7 @@ func TestStateOfNothing(t *testing.T) {
 	w := newWorld(10_000)
 	silent, plain := source(0, "/a"), source(1, "/b")
 	w.Remember(plain, []byte("x"))
-	plain.Latching = false
+	plain.latching = false
 	s := AtTrigger([]*Source{silent, plain})
 	w.AddBeforeRing(&s)
 	if got := s.Latest(time.Now(), nil); len(got) != 0 || w.Count(nil) != 0 {

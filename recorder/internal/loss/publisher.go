@@ -26,10 +26,10 @@ const Grace = 5 * time.Second
 // whatever reason, and a node that advertises the topic again. No link is lost while nothing is recorded,
 // or while the master does not answer.
 type Publisher struct {
-	ID    string // the name of the publisher, or the address if the header has no name
-	Topic string // the resolved name
-	URI   string // the address of the process that had the last link
-	Links int    // open links
+	id    string // the name of the publisher, or the address if the header has no name
+	topic string // the resolved name
+	uri   string // the address of the process that had the last link
+	links int    // open links
 
 	sequence *Sequence // the numbers on the last link; nil if the messages have no numbers
 	missed   uint64    // messages that are missing in the numbers
@@ -48,10 +48,20 @@ type Publisher struct {
 	reportedMissed, reportedLost, reportedBack Reported
 }
 
+// NewPublisher returns a publisher without links: its name, or its address if its header has no name, and the resolved name of
+// its topic.
+func NewPublisher(id, topic string) *Publisher { return &Publisher{id: id, topic: topic} }
+
+// ID returns the name of the publisher, or the address if the header has no name.
+func (u *Publisher) ID() string { return u.id }
+
+// Linked reports whether the publisher has a link.
+func (u *Publisher) Linked() bool { return u.links > 0 }
+
 // Watch returns the Sequence that finds the gaps in the numbers of a link that opens. sameProcess says that
 // the process at the other end is that of the last link.
 func (u *Publisher) Watch(sameProcess bool) *Sequence {
-	if sameProcess && u.sequence != nil && u.Links == 1 {
+	if sameProcess && u.sequence != nil && u.links == 1 {
 		u.sequence.reopened()
 	} else {
 		u.sequence, u.verified, u.foreign = new(Sequence), false, false
@@ -85,12 +95,14 @@ func (u *Publisher) SetForeign(foreign bool) {
 	}
 }
 
-// Open counts a link that opens. sameProcess says that the process at the other end is that of the last
-// link, and wanted that messages of the topic are recorded now.
-func (u *Publisher) Open(sameProcess, wanted bool, now time.Time) {
-	u.Links++
+// Open counts a link that opens to a process with an address, and reports whether that is the process of the last link. wanted
+// says that messages of the topic are recorded now.
+func (u *Publisher) Open(uri string, wanted bool, now time.Time) (sameProcess bool) {
+	sameProcess = u.uri == uri
+	u.uri = uri
+	u.links++
 	if u.downSince.IsZero() {
-		return
+		return sameProcess
 	}
 	switch {
 	case u.lostNow:
@@ -102,11 +114,12 @@ func (u *Publisher) Open(sameProcess, wanted bool, now time.Time) {
 	}
 	u.downtime += now.Sub(u.downSince)
 	u.downSince, u.unregistered, u.lostNow = time.Time{}, false, false
+	return sameProcess
 }
 
 // End counts a link that ended; err is nil if this node closed the link.
 func (u *Publisher) End(err error, now time.Time) {
-	if u.Links--; u.Links == 0 && err != nil {
+	if u.links--; u.links == 0 && err != nil {
 		u.downSince, u.end = now, endOf(err)
 	}
 }
@@ -132,7 +145,7 @@ func endOf(err error) ending {
 
 // Broken reports whether the publisher has no link since an error of the network. A process that ends, killed or not,
 // closes its links.
-func (u *Publisher) Broken() bool { return u.Links == 0 && !u.downSince.IsZero() && u.end == failed }
+func (u *Publisher) Broken() bool { return u.links == 0 && !u.downSince.IsZero() && u.end == failed }
 
 // Overdue reports whether it is time to ask the master about a publisher without a link.
 func (u *Publisher) Overdue(now time.Time) bool {
@@ -164,7 +177,7 @@ func (u *Publisher) withoutLink(now time.Time) time.Duration {
 
 // Summary returns what is known to be lost of the publisher at now.
 func (u *Publisher) Summary(now time.Time) control.PublisherSummary {
-	return control.PublisherSummary{CallerID: u.ID, Missed: u.missed, LinksLost: u.lost, Reconnected: u.reconnected, Without: u.withoutLink(now), Away: u.lostNow}
+	return control.PublisherSummary{CallerID: u.id, Missed: u.missed, LinksLost: u.lost, Reconnected: u.reconnected, Without: u.withoutLink(now), Away: u.lostNow}
 }
 
 // News is what has not been reported of a publisher yet.
@@ -212,4 +225,4 @@ func (s *Reported) Skip(n uint64) { s.total += n }
 type PublisherKey struct{ Topic, Publisher, URI string }
 
 // Key returns the key of the process that had the last link.
-func (u *Publisher) Key() PublisherKey { return PublisherKey{u.Topic, u.ID, u.URI} }
+func (u *Publisher) Key() PublisherKey { return PublisherKey{u.topic, u.id, u.uri} }

@@ -44,16 +44,16 @@ func TestLinksLost(t *testing.T) {
 			t.Parallel()
 			start := time.Now()
 			u := &Publisher{}
-			u.Open(false, true, start)
+			u.Open(u.uri+" again", true, start)
 			listed, wanted := true, true
 			events := tc.events
 			for at := time.Duration(0); at <= time.Minute; at += 10 * ms {
 				for len(events) > 0 && events[0].at <= at {
 					switch now := start.Add(events[0].at); events[0].what {
 					case "open":
-						u.Open(false, wanted, now)
+						u.Open(u.uri+" again", wanted, now)
 					case "again":
-						u.Open(true, wanted, now)
+						u.Open(u.uri, wanted, now)
 					case "end":
 						u.End(io.EOF, now)
 					case "cut":
@@ -175,14 +175,14 @@ func TestWatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			u := &Publisher{Links: 1}
+			u := &Publisher{links: 1}
 			first := u.Watch(true)
 			if first == nil || missedOf(first, testlink.Count(1, 20)) != 0 {
 				t.Fatal("no sequence")
 			}
 			u.AddMissed(1, true)
 			u.SetForeign(true)
-			u.Links = tc.links
+			u.links = tc.links
 			next := u.Watch(tc.again)
 			missing := missedOf(next, testlink.Count(26, 20)) // 21 to 25 did not come
 			if (next == first) != tc.goOn || (missing == 5) != tc.goOn || u.foreign != tc.goOn {
@@ -196,7 +196,7 @@ func TestWatch(t *testing.T) {
 func TestNewsOfLinks(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	u := &Publisher{Links: 1}
+	u := &Publisher{links: 1}
 	u.End(io.ErrUnexpectedEOF, now)
 	if u.Overdue(now.Add(Grace)) || !u.Overdue(now.Add(Grace+1)) {
 		t.Error("overdue at the wrong time")
@@ -209,7 +209,7 @@ func TestNewsOfLinks(t *testing.T) {
 	if n, some := u.News(at); !some || n != (News{Lost: 1, Without: 20 * time.Second}) {
 		t.Errorf("news %+v of a link that is lost", n)
 	}
-	u.Open(true, true, at)
+	u.Open(u.uri, true, at)
 	at = at.Add(time.Second)
 	if n, some := u.News(at); !some || n != (News{Back: 1, Without: 20 * time.Second}) {
 		t.Errorf("news %+v of a link that came back", n)

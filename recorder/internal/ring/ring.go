@@ -54,6 +54,9 @@ type Snapshot struct {
 	Job    any                  // the writer's own value for the snapshot
 }
 
+// NeedRecords notes connections whose records the snapshot may need at its beginning.
+func (sn *Snapshot) NeedRecords(conns []*rosbag.Connection) { sn.Conns = append(sn.Conns, conns...) }
+
 // New returns an empty ring. Whoever makes it gives it to the memory as a memory.Reserve, and its method Free to the store of
 // latched messages.
 func New(o Options, mem *memory.Memory, latched *latch.Store) *Ring {
@@ -74,29 +77,29 @@ func (r *Ring) reach(now time.Time) time.Duration {
 	if len(r.chunks) == 0 {
 		return 0
 	}
-	return now.Sub(r.chunks[0].FirstAt)
+	return now.Sub(r.chunks[0].FirstAt())
 }
 
 // Free takes back the memory of a chunk to which no latched message refers any more.
 func (r *Ring) Free(c *latch.Chunk) {
-	if c.Buffer != nil {
-		r.mem.Put(c.Buffer)
+	if c.Buffer() != nil {
+		r.mem.Put(c.Buffer())
 		return
 	}
 	if len(r.spare) < MaxSpare && r.mem.Fits(0) {
-		r.spare = append(r.spare, c.Memory)
+		r.spare = append(r.spare, c.Memory())
 	} else {
-		r.mem.Unuse(c.Weight)
+		r.mem.Unuse(c.Weight())
 	}
 }
 
 // Add adds a chunk, and drops the oldest chunks that are outside the window or beyond the bound of the ring.
 func (r *Ring) Add(c *latch.Chunk) {
 	r.push(c)
-	if c.Buffer != nil {
-		r.mem.Retire(c.Buffer)
+	if c.Buffer() != nil {
+		r.mem.Retire(c.Buffer())
 	}
-	r.expire(c.LastAt)
+	r.expire(c.LastAt())
 	for r.bytes > r.o.Most {
 		r.short = true
 		r.dropOldest()
@@ -108,7 +111,7 @@ func (r *Ring) expire(now time.Time) {
 	if at := r.requested; !at.IsZero() && now.After(at) {
 		now = at
 	}
-	for r.o.Window > 0 && len(r.chunks) > 0 && now.Sub(r.chunks[0].LastAt) > r.o.Window {
+	for r.o.Window > 0 && len(r.chunks) > 0 && now.Sub(r.chunks[0].LastAt()) > r.o.Window {
 		r.dropOldest()
 	}
 }
@@ -244,5 +247,5 @@ func (r *Ring) TakeFor(sn *Snapshot) []*latch.Chunk {
 // Needs reports whether a chunk of the ring may have messages of a connection whose latest message
 // came at that time.
 func (r *Ring) Needs(latest time.Time) bool {
-	return r != nil && len(r.chunks) > 0 && !latest.Before(r.chunks[0].FirstAt)
+	return r != nil && len(r.chunks) > 0 && !latest.Before(r.chunks[0].FirstAt())
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -15,13 +16,13 @@ func ringOf(chunks int, start time.Time) *Ring { return ringWhere(false, chunks,
 // ringWhere is a ringOf where links may wait.
 func ringWhere(linksWait bool, chunks int, start time.Time) *Ring {
 	mem := memory.New(memory.Options{Limit: 10_000, ChunkBytes: 100, Blocks: linksWait})
-	latched := latch.New(mem, false)
-	r := New(Options{Most: 1 << 40}, mem, &latched)
+	var r *Ring
+	latched := latch.New(mem, false, func(c *latch.Chunk) { r.Free(c) })
+	r = New(Options{Most: 1 << 40}, mem, &latched)
 	mem.KeepReserve(r)
-	latched.Free = r.Free
 	for i := range chunks {
 		at := start.Add(time.Duration(i) * time.Second)
-		r.push(&latch.Chunk{Memory: make([]byte, 0, 100), Weight: 100, FirstAt: at, LastAt: at.Add(500 * time.Millisecond)})
+		r.push(latch.InMemory(new(chunk.Sealed), make([]byte, 0, 100), at, at.Add(500*time.Millisecond)))
 		mem.Use(100)
 	}
 	return r
@@ -67,11 +68,11 @@ func TestRingKeepsItsSize(t *testing.T) {
 		r := ringOf(5, start)
 		r.o.Most = most
 		at := start.Add(5 * time.Second)
-		r.Add(&latch.Chunk{Weight: 100, FirstAt: at, LastAt: at})
+		r.Add(latch.InMemory(new(chunk.Sealed), make([]byte, 0, 100), at, at))
 		if len(r.chunks) != want || r.short != (want < 6) {
 			t.Errorf("of %d bytes: %d chunks, want %d; told that it is too short: %v", most, len(r.chunks), want, r.short)
 		}
-		if want > 0 && !r.chunks[want-1].FirstAt.Equal(at) {
+		if want > 0 && !r.chunks[want-1].FirstAt().Equal(at) {
 			t.Errorf("of %d bytes: the newest chunk is not kept", most)
 		}
 	}
@@ -81,7 +82,7 @@ func TestRingKeepsItsSize(t *testing.T) {
 func TestRingGivesMemory(t *testing.T) {
 	t.Parallel()
 	r := ringOf(3, time.Now())
-	second := r.chunks[1].FirstAt
+	second := r.chunks[1].FirstAt()
 	r.spare = [][]byte{make([]byte, 0, 70)}
 	r.mem.Use(70)
 	if r.Held() != 370 || r.Reclaimable() != 370 {
@@ -95,7 +96,7 @@ func TestRingGivesMemory(t *testing.T) {
 	}
 	r.mem.SetBudget(250) // so that nothing is spare
 	before := r.chunks
-	if !r.Reclaim(memory.ForAny, 0) || r.mem.Usage().Held != 200 || !r.short || !r.chunks[0].FirstAt.Equal(second) || before[0] != nil {
+	if !r.Reclaim(memory.ForAny, 0) || r.mem.Usage().Held != 200 || !r.short || !r.chunks[0].FirstAt().Equal(second) || before[0] != nil {
 		t.Errorf("without: %d held, too short: %v", r.mem.Usage().Held, r.short)
 	}
 	for r.Reclaim(memory.ForAny, 0) {
@@ -172,10 +173,10 @@ func TestRingIsTakenWhole(t *testing.T) {
 	if len(all) != 3 || len(r.chunks) != 0 || r.bytes != 0 {
 		t.Fatalf("%d taken, %d chunks of %d bytes left", len(all), len(r.chunks), r.bytes)
 	}
-	r.push(&latch.Chunk{Weight: 7})
+	r.push(latch.InMemory(new(chunk.Sealed), make([]byte, 0, 7), time.Time{}, time.Time{}))
 	for i, c := range all {
-		if !c.FirstAt.Equal(start.Add(time.Duration(i) * time.Second)) {
-			t.Errorf("chunk %d is of %v", i, c.FirstAt)
+		if !c.FirstAt().Equal(start.Add(time.Duration(i) * time.Second)) {
+			t.Errorf("chunk %d is of %v", i, c.FirstAt())
 		}
 	}
 	if r.bytes != 7 {
@@ -274,7 +275,7 @@ func TestShortageIsToldOnce(t *testing.T) {
 		{"reclaimed afterwards", true, 9 * time.Second, true},
 	} {
 		r.short = c.reclaim
-		r.chunks[0].FirstAt = start
+		r.chunks[0] = latch.InMemory(new(chunk.Sealed), nil, start, start)
 		got := r.TakeShortage(start.Add(c.reach))
 		if (got != nil) != c.told || c.told && *got != (Shortage{10 * time.Second, c.reach, r.o.Most}) {
 			t.Errorf("%s: %+v, want one: %v", c.name, got, c.told)

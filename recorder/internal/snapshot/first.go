@@ -16,7 +16,7 @@ import (
 // cut returns a chunk as it belongs into a snapshot: the first ones are rewritten, and so is each one that begins before
 // the window. Beside the chunks of large messages, the open chunk is one of these although it is not the first.
 func (w *Writer) cut(sn *Snapshot, c *latch.Chunk) (_ *latch.Chunk, wanted bool) {
-	if sn.firstDone && !c.FirstAt.Before(sn.From) {
+	if sn.firstDone && !c.FirstAt().Before(sn.From) {
 		return c, true
 	}
 	return w.rewriteFirst(sn, c)
@@ -29,15 +29,15 @@ func (w *Writer) cut(sn *Snapshot, c *latch.Chunk) (_ *latch.Chunk, wanted bool)
 // window.
 func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bool) {
 	from, done := w.windowIn(sn, old), sn.firstDone
-	if from > 0 && sn.From.After(old.LastAt) && w.divide(sn, old, from, nil) == nil {
+	if from > 0 && sn.From.After(old.LastAt()) && w.divide(sn, old, from, nil) == nil {
 		w.In.GiveBack(old)
 		return nil, false
 	}
-	if old.UncompressedBytes > int64(max(2*w.Packer.ChunkBytes, leastLarge)) && old.MessageCount() == 1 {
+	if old.Sealed().UncompressedBytes > int64(max(2*w.Packer.ChunkBytes, leastLarge)) && old.MessageCount() == 1 {
 		return old, true
 	}
 	sn.firstDone = true
-	fresh := w.In.FreshChunk(int(old.UncompressedBytes))
+	fresh := w.In.FreshChunk(int(old.Sealed().UncompressedBytes))
 	if fresh == nil {
 		return old, true
 	}
@@ -68,13 +68,14 @@ func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, w
 	}
 	w.In.GiveBack(old)
 	w.In.Count(fresh)
-	return &latch.Chunk{Sealed: fresh.Sealed(), Buffer: fresh, FirstAt: old.FirstAt, LastAt: old.LastAt}, true
+	fresh.Came(old.FirstAt(), old.LastAt())
+	return latch.InBuffer(fresh, 0), true
 }
 
 // windowIn returns how long after the first message of a chunk the window of a snapshot begins, by the stamps of the
 // messages. It is zero if the whole chunk is in the window.
 func (w *Writer) windowIn(sn *Snapshot, c *latch.Chunk) time.Duration {
-	before, span := sn.From.Sub(c.FirstAt), c.LastAt.Sub(c.FirstAt) // by the monotonic clock
+	before, span := sn.From.Sub(c.FirstAt()), c.LastAt().Sub(c.FirstAt()) // by the monotonic clock
 	switch {
 	case before <= 0:
 		return 0
@@ -121,7 +122,7 @@ func (p *stampClock) at(m *rosbag.Message) time.Duration {
 
 // clockOf returns the clock after all messages of a chunk, or after those that can be read.
 func clockOf(c *latch.Chunk) (p stampClock) {
-	for m, err := range c.Messages() {
+	for m, err := range c.Sealed().Messages() {
 		if err != nil {
 			break
 		}
@@ -135,14 +136,14 @@ func clockOf(c *latch.Chunk) (p stampClock) {
 // nil b, all messages are. The latched messages among those cut off become part of the state that sn begins with;
 // it is an error if there is no memory for them.
 func (w *Writer) divide(sn *Snapshot, c *latch.Chunk, from time.Duration, b *chunk.Builder) error {
-	latching := w.In.LatchingOf(c.Sealed)
+	latching := w.In.LatchingOf(c.Sealed())
 	if b == nil && len(latching) == 0 {
 		return nil
 	}
 	var cut []*latch.Message
 	var clock stampClock
 	last := map[*latch.Source]int{} // the index in cut of the latest message of each source
-	for m, err := range c.Messages() {
+	for m, err := range c.Sealed().Messages() {
 		switch {
 		case err != nil:
 			return err

@@ -138,7 +138,7 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 			got, wanted := w.rewriteFirst(sn, in.Snapshots().ToRingChunk(sealedChunk(t, in, start, start.Add(5*time.Second), messages...)))
 			var numbers []uint32
 			if wanted {
-				for m, err := range got.Messages() {
+				for m, err := range got.Sealed().Messages() {
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -249,7 +249,7 @@ func TestMissedLatchedWithoutMemory(t *testing.T) {
 	useUp(t, in, int64(len(message)+record))
 	w.KeepMissed(item.Command.Start)
 	chunks := in.Snapshots().TakeRing(new(ring.Snapshot))
-	if len(chunks) != 1 || chunks[0].Counts[0].Conn != small.Conn() {
+	if len(chunks) != 1 || chunks[0].Sealed().Counts[0].Conn != small.Conn() {
 		t.Fatalf("%d messages are kept, want the small one", len(chunks))
 	}
 }

@@ -161,7 +161,7 @@ func (w *Writer) openSnapshot(sn *Snapshot, chunks []*latch.Chunk) {
 func earliestFirst(chunks []*latch.Chunk) {
 	first := 0
 	for i, c := range chunks {
-		if !c.FirstAt.After(chunks[0].LastAt) && c.Start.Before(chunks[first].Start) {
+		if !c.FirstAt().After(chunks[0].LastAt()) && c.Sealed().Start.Before(chunks[first].Sealed().Start) {
 			first = i
 		}
 	}
@@ -177,7 +177,7 @@ func (sn *Snapshot) beginning(chunks []*latch.Chunk) time.Time {
 	if len(chunks) == 0 {
 		return sn.At
 	}
-	if first := chunks[0].FirstAt; first.After(sn.From) {
+	if first := chunks[0].FirstAt(); first.After(sn.From) {
 		return first
 	}
 	return sn.From
@@ -190,7 +190,7 @@ func (sn *Snapshot) addConns(chunks []*latch.Chunk) {
 		known[c] = true
 	}
 	for _, c := range chunks {
-		for _, n := range c.Counts {
+		for _, n := range c.Sealed().Counts {
 			if !known[n.Conn] {
 				known[n.Conn] = true
 				sn.Conns = append(sn.Conns, n.Conn)
@@ -205,10 +205,10 @@ func (w *Writer) openWithLatched(sn *Snapshot, begin time.Time, chunks []*latch.
 	at := rosbag.TimeOf(w.In.Stamp(sn.At))
 	seen := map[rosbag.ConnID]bool{}
 	for _, c := range chunks {
-		if c.Start.Before(at) {
-			at = c.Start
+		if c.Sealed().Start.Before(at) {
+			at = c.Sealed().Start
 		}
-		for _, n := range c.Counts {
+		for _, n := range c.Sealed().Counts {
 			seen[n.Conn.ID] = true
 		}
 	}
@@ -242,15 +242,15 @@ func (w *Writer) addChunk(sn *Snapshot, c *latch.Chunk) {
 		w.countMissing(sn, c, control.DropDisk)
 		return
 	}
-	if sn.Err = w.Bags.WriteChunk(sn.Out, c.Sealed); sn.Err != nil {
+	if sn.Err = w.Bags.WriteChunk(sn.Out, c.Sealed()); sn.Err != nil {
 		w.Log.Error("the snapshot ends here", zap.Error(sn.Err))
 		w.countMissing(sn, c, control.DropDisk)
 		return
 	}
 	sn.Messages += c.MessageCount()
 	if w.Bags.OnlySnapshots {
-		sn.Out.Count(c.Sealed)
-		w.In.SnapshotWritten(c.Sealed)
+		sn.Out.Count(c.Sealed())
+		w.In.SnapshotWritten(c.Sealed())
 	}
 }
 
@@ -261,7 +261,7 @@ func (w *Writer) countMissing(sn *Snapshot, c *latch.Chunk, cause control.DropCa
 	if !w.Bags.OnlySnapshots {
 		return
 	}
-	w.In.Lose(c.Sealed, cause)
+	w.In.Lose(c.Sealed(), cause)
 }
 
 // closeSnapshot hands the file to the goroutine that closes files.
@@ -284,13 +284,13 @@ func (w *Writer) KeepMissed(next *queue.FileStart) {
 		return
 	}
 	for _, l := range next.Missed {
-		c := w.In.FreshChunk(len(l.Frame) + l.Bytes + intake.RecordOverhead)
+		c := w.In.FreshChunk(len(l.Frame()) + l.RecordBytes() + intake.RecordOverhead)
 		if c == nil {
-			w.Log.Warn("no memory to keep a latched message for a snapshot", zap.String("topic", l.Conn.Topic))
+			w.Log.Warn("no memory to keep a latched message for a snapshot", zap.String("topic", l.Conn().Topic))
 			continue
 		}
 		c.Builder().Reset(nil)
-		c.Builder().AppendRun(l.Conn, next.Stamp, l.Frame, 1)
+		c.Builder().AppendRun(l.Conn(), next.Stamp, l.Frame(), 1)
 		c.Came(next.At, next.At)
 		w.In.Count(c)
 		_ = c.Seal(nil) // has no codec that could fail

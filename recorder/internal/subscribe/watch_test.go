@@ -112,7 +112,7 @@ func TestLossesAreHandedOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.withTrigger("/t", info, Watched(s.Watch, nil, "/t", info, l)).(tcpros.LostSink).Lost(3)
-	if n := topic.Dropped[control.DropUDP]; n != 2 { // of the two messages that this intake wants of a topic
+	if n := topic.Lost(); n != 2 { // of the two messages that this intake wants of a topic
 		t.Errorf("%d messages lost, want 2", n)
 	}
 }
