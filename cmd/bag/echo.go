@@ -244,6 +244,9 @@ func (e *printing) bag(path string) (err error) {
 	if q.Start, q.End, err = query.WindowTimes(&e.flags.Window, src.Source); err != nil {
 		return err
 	}
+	if e.match != nil {
+		e.match.Within(&q)
+	}
 	e.last = src
 	for m, err := range src.Messages(q) {
 		if e.Ctx.Err() != nil {

@@ -113,7 +113,7 @@ func (f *selectFlags) choose(j *job.Job, in job.Inputs, expr string) (o rewrite.
 		if x, err = query.NewExpression(expr, func(err error) { j.Lost(in[0].Name, err) }); err != nil {
 			return o, nil, err
 		}
-		o.Match = x.Keep
+		o.Match, o.Within = x.Keep, x.Within
 	}
 	checkTopics := func() error {
 		var recorded []string

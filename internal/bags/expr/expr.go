@@ -89,6 +89,11 @@ type environment struct {
 	Msg      any     `expr:"msg"`
 }
 
+// environmentOf returns what is the same for all messages of a connection.
+func environmentOf(c *rosbag.Connection) environment {
+	return environment{Topic: topicmatch.Rooted(c.Topic), Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum(), CallerID: c.Header.CallerID()}
+}
+
 type typeKey struct{ name, md5sum, definition string }
 
 func (k *typeKey) bytes() int { return len(k.name) + len(k.md5sum) + len(k.definition) }
@@ -135,10 +140,7 @@ func compile(text string, more ...expr.Option) (*Program, error) {
 // or an [ExpressionError], which matches [ErrBudget] if the evaluation would take too much.
 func (p *Program) Keep(conn *rosbag.Connection, m *rosbag.Message) (bool, error) {
 	if conn != p.conn {
-		p.conn, p.state = conn, nil
-		p.env = environment{
-			Topic: topicmatch.Rooted(conn.Topic), Type: conn.Header.Type(), MD5Sum: conn.Header.MD5Sum(), CallerID: conn.Header.CallerID(),
-		}
+		p.conn, p.state, p.env = conn, nil, environmentOf(conn)
 	}
 	p.env.NS = int64(m.Time.Sec)*1e9 + int64(m.Time.Nsec)
 	p.env.T = float64(m.Time.Sec) + float64(m.Time.Nsec)/1e9

@@ -37,6 +37,7 @@ type machine struct {
 	left  budget
 	loops []loop
 	calls []call
+	terms terms
 }
 
 // keptMemory is the number of units that an evaluation may leave in memory until the next evaluation.
@@ -78,6 +79,7 @@ func (m *machine) compile(text string, options ...expr.Option) error {
 	}
 	if err == nil {
 		m.code, err = compiler.Compile(tree, config)
+		m.terms = termsOf(tree, config)
 	}
 	if err != nil {
 		var f *file.Error
@@ -92,16 +94,22 @@ func (m *machine) compile(text string, options ...expr.Option) error {
 // run evaluates the expression. messageBytes is the size of the message that it is about. The result is false with an
 // error, and for an index beyond the end of a list.
 func (m *machine) run(env any, messageBytes int) (result bool, err error) {
-	m.left.reset(messageBytes)
-	m.vm.MemoryBudget = 2 * maxMemory // never reached: what it counts was spent
-	value, err := m.vm.Run(m.code, env)
-	if m.left.memory < maxMemory-keptMemory {
-		m.vm = vm.VM{} // its stack refers to values that nobody needs any more
-	}
+	value, err := m.evaluate(m.code, env, messageBytes)
 	if beyondList(err) {
 		err = nil
 	}
 	return value == true, err
+}
+
+// evaluate evaluates the expression or a part of it.
+func (m *machine) evaluate(code *vm.Program, env any, messageBytes int) (value any, err error) {
+	m.left.reset(messageBytes)
+	m.vm.MemoryBudget = 2 * maxMemory // never reached: what it counts was spent
+	value, err = m.vm.Run(code, env)
+	if m.left.memory < maxMemory-keptMemory {
+		m.vm = vm.VM{} // its stack refers to values that nobody needs any more
+	}
+	return value, err
 }
 
 // beyondList reports whether an evaluation has failed because of an index beyond the end of a list. Errors of fields

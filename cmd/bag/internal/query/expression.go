@@ -139,6 +139,7 @@ type Expression struct {
 	failed    func(error)
 	program   *expr.Program
 	failing   map[*rosbag.Connection]bool // connections that failed was called for
+	whole     map[*rosbag.Connection]bool // connections whose messages are all selected
 	decided   bool                        // at least once
 	undecided uint64
 }
@@ -150,11 +151,15 @@ func NewExpression(text string, failed func(error)) (*Expression, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Expression{failed: failed, program: p, failing: make(map[*rosbag.Connection]bool)}, nil
+	return &Expression{failed: failed, program: p, failing: make(map[*rosbag.Connection]bool), whole: make(map[*rosbag.Connection]bool)}, nil
 }
 
 // Keep reports whether a message is selected. It never returns an error.
 func (x *Expression) Keep(c *rosbag.Connection, m *rosbag.Message) (bool, error) {
+	if x.whole[c] {
+		x.decided = true
+		return true, nil
+	}
 	keep, err := x.program.Keep(c, m)
 	if err == nil {
 		x.decided = true
@@ -166,6 +171,27 @@ func (x *Expression) Keep(c *rosbag.Connection, m *rosbag.Message) (bool, error)
 		x.failed(fmt.Errorf("%s: %w; messages like this are left out", wording.Shown(c.Topic), OneLine(err)))
 	}
 	return false, nil
+}
+
+// Admits reports whether messages of a connection may be selected: those of others need not be read.
+func (x *Expression) Admits(c *rosbag.Connection) bool {
+	some, all := x.program.Admits(c)
+	x.decided = x.decided || !some
+	x.whole[c] = all
+	return some
+}
+
+// Within limits a query to what may be selected.
+func (x *Expression) Within(q *rosbag.Query) {
+	start, end := x.program.Window()
+	if q.Start.Before(start) {
+		q.Start = start
+	}
+	if !end.IsZero() && (q.End.IsZero() || end.Before(q.End)) {
+		q.End = end
+	}
+	keep := q.Keep
+	q.Keep = func(c *rosbag.Connection) bool { return (keep == nil || keep(c)) && x.Admits(c) }
 }
 
 // Findings are what the user should know of an expression.

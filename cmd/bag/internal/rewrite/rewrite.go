@@ -51,6 +51,8 @@ type Options struct {
 	Keep func(*rosbag.Connection) bool
 	// Match selects messages. Its error ends the copy.
 	Match func(*rosbag.Connection, *rosbag.Message) (bool, error)
+	// Within, if not nil, limits what is read to what Match may select: it is called with the query that reads the messages.
+	Within func(*rosbag.Query)
 	// Rename returns the topic of a connection in the output.
 	Rename func(*rosbag.Connection) string
 	// Edit returns how the messages of a connection change, by its original name; nil if they stay. It is called once for
