@@ -33,13 +33,6 @@ func write(t *testing.T, name string, b []byte) string {
 	return path
 }
 
-func wantContent(t *testing.T, path, want string) {
-	t.Helper()
-	if b, err := os.ReadFile(path); err != nil || string(b) != want {
-		t.Errorf("%s is %q, %v; want %q", path, b, err, want)
-	}
-}
-
 // names lists what is in a directory.
 func names(t *testing.T, dir string) []string {
 	t.Helper()

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -61,6 +62,7 @@ func (m withoutLeaks) Run() int {
 //	gobag ARGS...                   runs gobag, which has to end with exit code 0; with ! before it, with 1
 //	exit CODE gobag ARGS...         runs gobag, which has to end with another one
 //	refuses PATTERN gobag ARGS...   runs gobag, which has to end with 1, nothing on stdout and one line on stderr, which matches
+//	printable gobag ARGS...         runs gobag, whatever its exit code; what it prints cannot control a terminal
 //	makebag FILE SPEC [CHANGE...]   makes a bag or an MCAP file as a text says: see spec
 //	messages FILE [TOPIC=N...]      the recording has a good index, and these messages and no others
 //	files DIR [NAME...]             these files are in the directory and below, and no others
@@ -95,14 +97,15 @@ func TestScripts(t *testing.T) {
 				}
 				scriptGobag(ts, code, args)
 			},
-			"exit":     scriptExit,
-			"refuses":  scriptRefuses,
-			"makebag":  scriptMakeBag,
-			"messages": scriptMessages,
-			"files":    scriptFiles,
-			"damage":   scriptDamage,
-			"database": scriptDatabase,
-			"lock":     scriptLock,
+			"exit":      scriptExit,
+			"printable": scriptPrintable,
+			"refuses":   scriptRefuses,
+			"makebag":   scriptMakeBag,
+			"messages":  scriptMessages,
+			"files":     scriptFiles,
+			"damage":    scriptDamage,
+			"database":  scriptDatabase,
+			"lock":      scriptLock,
 		},
 		RequireUniqueNames: true,
 		UpdateScripts:      *update,
@@ -111,16 +114,34 @@ func TestScripts(t *testing.T) {
 
 // scriptGobag runs gobag in the directory of the script.
 func scriptGobag(ts *testscript.TestScript, want int, args []string) {
-	code := 0
-	if err := ts.Exec(underTest, args...); err != nil {
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) {
-			ts.Fatalf("%v", err)
-		}
-		code = exit.ExitCode()
-	}
-	if code != want {
+	if code := scriptExec(ts, args); code != want {
 		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+}
+
+func scriptExec(ts *testscript.TestScript, args []string) (code int) {
+	err := ts.Exec(underTest, args...)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	ts.Check(err)
+	return 0
+}
+
+func scriptPrintable(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || args[0] != "gobag" {
+		ts.Fatalf("usage: printable gobag ARGS...")
+	}
+	if code := scriptExec(ts, args[1:]); code > 3 {
+		ts.Fatalf("exit code %d", code)
+	}
+	text := ts.ReadFile("stdout") + ts.ReadFile("stderr")
+	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
+		ts.Fatalf("prints %q", text[i:min(i+10, len(text))])
+	}
+	if strings.Contains(text, "\ngobag: fine") {
+		ts.Fatalf("lets the bag speak")
 	}
 }
 
