@@ -28,7 +28,7 @@ func TestKeptIsJudged(t *testing.T) {
 	for n := range 100 { // more than there are histories
 		look(fmt.Sprint("/other", n))
 	}
-	if again := look("/camera"); again != first || first != "[{dark 0}]" {
+	if again := look("/camera"); again != first || first != "[{dark 0} {uniform 0}]" {
 		t.Errorf("first %s, again %s", first, again)
 	}
 }
