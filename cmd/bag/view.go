@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -66,29 +67,46 @@ func (f *viewFlags) Run(ctx context.Context, out job.Output) error {
 	if slices.Contains(paths, "-") {
 		return errors.New("a pipe cannot be viewed: it can be read once only; copy the bag to a file")
 	}
-	j := job.New(ctx, out, job.Options{Quiet: true})
-	in, err := j.OpenInputs(paths)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
+	j := job.New(ctx, out, job.Options{})
+	viewer := view.New(func() (o view.Opening) {
+		work, done, _ := j.Bar.Work()
+		return view.Opening{Name: wording.Shown(work.Title), Done: done, Total: work.Total}
+	})
 	server, err := web.Serve(ctx, web.Options{
 		Listen: f.HTTP, Token: f.Token, ViewToken: f.ViewToken, Hosts: f.Host, Node: titleOf(paths), Version: program.Version(), Log: zap.NewNop(),
-	}, page.New(view.New(in, cutting.Options(ctx, out, in))))
+	}, page.New(viewer))
 	if err != nil {
 		return err
 	}
 	defer server.Close() //nolint:contextcheck // it ends after ctx
-	url := "http://" + server.Addr().String() + "/"
-	_, _ = fmt.Fprintln(out.Stdout, url)
-	if f.Open {
-		if err := openBrowser(ctx, url); err != nil {
-			out.Complain("no browser can be opened: %v; open %s yourself", err, url)
+	tell := sync.OnceFunc(func() {
+		j.Bar.Hide()
+		url := "http://" + server.Addr().String() + "/"
+		_, _ = fmt.Fprintln(out.Stdout, url)
+		if f.Open {
+			if err := openBrowser(ctx, url); err != nil {
+				out.Complain("no browser can be opened: %v; open %s yourself", err, url)
+			}
 		}
+	})
+	late := time.AfterFunc(openingLong, tell) // then the page shows how far the opening is
+	in, err := j.OpenInputs(paths)
+	if !late.Stop() {
+		tell() // waits until it has been told
 	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	j.Bar.End()
+	viewer.Show(in, cutting.Options(ctx, out, in))
+	tell()
 	<-ctx.Done()
 	return j.Done()
 }
+
+// openingLong is how long the address waits for the bags: errors of opening come without one.
+const openingLong = 500 * time.Millisecond
 
 // titleOf names what is viewed.
 func titleOf(paths []string) string {

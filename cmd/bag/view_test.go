@@ -48,11 +48,14 @@ func viewed(t *testing.T, args ...string) (url string, end func() (code int, std
 	return strings.TrimSpace(line), end
 }
 
-func fetch(t *testing.T, method, url string) (status int, body string) {
+func fetch(t *testing.T, method, url string, token ...string) (status int, body string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, text := range token {
+		r.Header.Set("Authorization", "Bearer "+text)
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	a, err := client.Do(r)
@@ -147,11 +150,44 @@ func TestViewToken(t *testing.T) {
 	}
 }
 
+// TestViewTokenLooks: there is a token for those who only look: it shows and downloads everything, and writes nothing.
+func TestViewTokenLooks(t *testing.T) {
+	t.Parallel()
+	const looks = "fedcba9876543210"
+	path := filepath.Join(t.TempDir(), "demo.bag")
+	bag, err := os.ReadFile(demoBag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bag, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	url, _ := viewed(t, "--http-token", "0123456789abcdef", "--http-view-token", looks, path)
+	for _, tc := range []struct {
+		method, path string
+		want         int
+	}{
+		{http.MethodGet, "state?", 200},
+		{http.MethodGet, "picture?topic=/camera/image/compressed&at=1", 200},
+		{http.MethodGet, "csv?from=0&to=1&f=/odom|pose.pose.position.x", 200},
+		{http.MethodGet, "cut?from=0&to=1", 200}, // who sees every message has the data
+		{http.MethodPost, "save?from=0&to=1", 403},
+	} {
+		status, body := fetch(t, tc.method, url+"api/v1/view/"+tc.path, looks)
+		if status != tc.want {
+			t.Errorf("%s %s: status %d, want %d, %.200s", tc.method, tc.path, status, tc.want, body)
+		}
+	}
+	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
+		t.Errorf("something was written: %v, %v", files, err)
+	}
+}
+
 // TestViewPage: all that the page loads is there.
 func TestViewPage(t *testing.T) {
 	t.Parallel()
-	webtest.CheckFiles(t, webtest.Serve(t, page.New(view.New(nil, view.Options{}))), "internal/page/assets")
-	webtest.CheckFiles(t, webtest.Serve(t, page.New(view.New(nil, view.Options{}))), "../../internal/view/assets")
+	webtest.CheckFiles(t, webtest.Serve(t, page.New(view.New(nil))), "internal/page/assets")
+	webtest.CheckFiles(t, webtest.Serve(t, page.New(view.New(nil))), "../../internal/view/assets")
 }
 
 // TestViewDamaged: a damaged bag is shown as far as it goes, the damage is told, and the exit code is 3.

@@ -22,7 +22,7 @@ type dbFile struct {
 	conns []*rosbag.Connection
 	byID  map[int64]*rosbag.Connection
 	ids   map[*rosbag.Connection]int64
-	span  rosbag.Span
+	spans []rosbag.Span // one of each topic that has messages: a file knows nothing smaller
 }
 
 // openDatabase opens the file at path, and counts its messages.
@@ -42,9 +42,6 @@ func openDatabase(ctx context.Context, path string, o db3.Options) (*dbFile, err
 	}
 	for _, t := range r.Topics() {
 		f.add(t, counts[t.ID])
-	}
-	if f.info.Messages > 0 {
-		f.span.Start, f.span.End = f.info.Start, f.info.End
 	}
 	return f, r.Close()
 }
@@ -72,7 +69,8 @@ func (f *dbFile) add(t db3.Topic, n db3.Count) {
 		f.info.End = end
 	}
 	f.info.Messages += n.Messages
-	f.span.Counts = append(f.span.Counts, rosbag.ConnCount{Conn: c, Count: uint32(min(n.Messages, math.MaxUint32))})
+	count := rosbag.ConnCount{Conn: c, Count: uint32(min(n.Messages, math.MaxUint32))}
+	f.spans = append(f.spans, rosbag.Span{Start: start, End: end, Counts: []rosbag.ConnCount{count}})
 }
 
 // clamped returns a time in nanoseconds, or the nearest that ROS 1 has.
@@ -91,8 +89,8 @@ func nanoseconds(t rosbag.Time) int64 { return int64(t.Sec)*1e9 + int64(t.Nsec) 
 
 func (f *dbFile) Info() rosbag.Info                 { return f.info }
 func (f *dbFile) Connections() []*rosbag.Connection { return f.conns }
-func (f *dbFile) NumSpans() int                     { return min(1, int(f.info.Messages)) }
-func (f *dbFile) Span(int) *rosbag.Span             { return &f.span }
+func (f *dbFile) NumSpans() int                     { return len(f.spans) }
+func (f *dbFile) Span(i int) *rosbag.Span           { return &f.spans[i] }
 
 // query selects messages of the connections that keep wants.
 func (f *dbFile) query(keep func(*rosbag.Connection) bool) db3.Query {
@@ -124,8 +122,12 @@ func (f *dbFile) cursor(keep func(*rosbag.Connection) bool) *dbCursor {
 }
 
 // Index implements rosbag.Indexed.
-func (f *dbFile) Index(_ int, keep func(*rosbag.Connection) bool) (all []rosbag.Entry, err error) {
-	c := f.cursor(keep)
+func (f *dbFile) Index(i int, keep func(*rosbag.Connection) bool) (all []rosbag.Entry, err error) {
+	of := f.spans[i].Counts[0].Conn
+	if keep != nil && !keep(of) {
+		return nil, nil
+	}
+	c := f.cursor(func(c *rosbag.Connection) bool { return c == of })
 	c.q.NoData = true
 	defer c.Close()
 	for {
@@ -142,19 +144,26 @@ func (f *dbFile) Index(_ int, keep func(*rosbag.Connection) bool) (all []rosbag.
 	}
 }
 
-// Latest implements rosbag.Latest.
+// Latest implements rosbag.Latest. It reads from t backwards until all connections have a message, or had none: what is
+// rare costs what is frequent since.
 func (f *dbFile) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, rosbag.Found] {
 	return func(yield func(*rosbag.Connection, rosbag.Found) bool) {
+		wanted := 0
+		for _, s := range f.spans {
+			if keep == nil || keep(s.Counts[0].Conn) {
+				wanted++
+			}
+		}
 		latest := map[*rosbag.Connection]rosbag.Found{}
 		c := f.cursor(keep)
 		defer c.Close()
-		c.q.End = max(nanoseconds(t), 1)
-		for {
+		c.q.End, c.q.Backwards = max(nanoseconds(t), 1), true
+		for len(latest) < wanted {
 			m, err := c.Next()
 			if err != nil && !errors.Is(err, rosbag.ErrCorrupt) { // such as io.EOF
 				break
 			}
-			if err == nil {
+			if err == nil && latest[m.Conn].Message == nil {
 				copied := *m
 				latest[m.Conn] = rosbag.Found{Message: &copied}
 			}
@@ -241,15 +250,12 @@ func (c *dbCursor) Close() {
 }
 
 // damagedError is damage of a recording. It matches rosbag.ErrCorrupt.
-type damagedError struct{ err error }
+type damagedError struct{ error }
 
 func damage(err error) error { return &damagedError{err} }
-
-// Error implements error.
-func (e *damagedError) Error() string { return e.err.Error() }
 
 // Is reports whether target is rosbag.ErrCorrupt.
 func (e *damagedError) Is(target error) bool { return target == rosbag.ErrCorrupt }
 
 // Unwrap returns the cause.
-func (e *damagedError) Unwrap() error { return e.err }
+func (e *damagedError) Unwrap() error { return e.error }

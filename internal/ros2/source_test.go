@@ -2,9 +2,11 @@ package ros2_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -137,6 +139,52 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // TestNothingKept: messages stay valid if they may be kept.
+// TestLatestReadsLittle: the latest messages of a database are found from the end, not by reading all of it.
+func TestLatestReadsLittle(t *testing.T) { // not parallel: it counts allocations
+	a, b := conn("/a", "std_msgs/String", "/rosbag2", false), conn("/b", "std_msgs/String", "/rosbag2", false)
+	var all []sent
+	for i := range 20_000 {
+		all = append(all, sent{[]*rosbag.Connection{a, b}[i%2], rosbag.Time{Sec: uint32(1 + i)}, str("x")})
+	}
+	path, _ := convert(t, ros2.Options{Storage: rosbag2.SQLite}, all)
+	s := openSource(t, path, ros2.OpenOptions{})
+	at := rosbag.Time{Sec: 15_001}
+	var found []rosbag.Time
+	latest := func() {
+		found = nil
+		for _, f := range s.Latest(at, nil) {
+			found = append(found, f.Message.Time)
+		}
+	}
+	if allocated := testing.AllocsPerRun(1, latest); allocated > 5000 {
+		t.Errorf("%v allocations: it reads all of the file", allocated)
+	}
+	if want := []rosbag.Time{at, {Sec: 15_000}}; !slices.Equal(found, want) {
+		t.Errorf("%v, want %v", found, want)
+	}
+}
+
+// TestSpansOfDatabase: when each topic begins and ends is known without reading messages again.
+func TestSpansOfDatabase(t *testing.T) {
+	t.Parallel()
+	a, b := conn("/a", "std_msgs/String", "/rosbag2", false), conn("/b", "std_msgs/String", "/rosbag2", false)
+	path, _ := convert(t, ros2.Options{Storage: rosbag2.SQLite}, []sent{
+		{a, rosbag.Time{Sec: 1}, str("x")}, {b, rosbag.Time{Sec: 2}, str("x")}, {a, rosbag.Time{Sec: 3}, str("x")}, {b, rosbag.Time{Sec: 4}, str("x")},
+	})
+	s := openSource(t, path, ros2.OpenOptions{})
+	if s.NumSpans() != 2 {
+		t.Fatalf("%d spans", s.NumSpans())
+	}
+	for i, want := range []string{"/a 1 3", "/b 2 4"} {
+		span := s.Span(i)
+		entries, err := s.Index(i, nil)
+		got := fmt.Sprint(span.Counts[0].Conn.Topic, " ", span.Start.Sec, " ", span.End.Sec)
+		if got != want || len(span.Counts) != 1 || len(entries) != 2 || entries[1].Time != span.End || err != nil {
+			t.Errorf("span %d: %s, %v, %v, want %s", i, got, entries, err, want)
+		}
+	}
+}
+
 func TestNothingKept(t *testing.T) {
 	t.Parallel()
 	c := conn("/x", "std_msgs/String", "/a", false)

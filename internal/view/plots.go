@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -285,8 +286,11 @@ func (v *Viewer) csv(w *stream.Stream, r *http.Request) error {
 		byName[f.topic.Name] = true
 	}
 	_ = lines.Write(head) // the writer keeps its error
+	damaged, first := 0, error(nil)
 	for m, err := range s.Messages(r.Context(), func(c *rosbag.Connection) bool { return byName[c.Topic] }, from, to) {
 		if err != nil {
+			damaged++
+			first = cmp.Or(first, err)
 			continue
 		}
 		line := []string{m.Time.String()}
@@ -304,6 +308,13 @@ func (v *Viewer) csv(w *stream.Stream, r *http.Request) error {
 		}
 	}
 	lines.Flush()
+	if r.Context().Err() != nil {
+		return r.Context().Err()
+	}
+	if damaged > 0 {
+		why := wording.Shown(wording.Explain(first).Error())
+		_, _ = fmt.Fprintf(w, "# values are missing: damage in %s: %s\n", wording.Plural(damaged, "place"), why)
+	}
 	for _, f := range fields {
 		if f.err != nil {
 			_, _ = fmt.Fprintf(w, "# %s: %s\n", f.path, wording.Shown(f.err.Error())) //nolint:gosec // it is CSV, and sent with nosniff

@@ -32,6 +32,18 @@ type handler func(w *stream.Stream, r *http.Request) error
 func (v *Viewer) handle(s *web.Server, method, name string, h handler) {
 	s.Handle(method+" /api/v1/view/"+name, func(w http.ResponseWriter, r *http.Request) {
 		out := stream.New(w)
+		select {
+		case <-v.shows:
+		default:
+			if name != "state" {
+				web.WriteError(out, command.Refused(command.Unavailable, "the bags are being opened"))
+				return
+			}
+			web.WriteJSON(out, http.StatusOK, struct {
+				Opening Opening `json:"opening"`
+			}{v.opening()})
+			return
+		}
 		r.Body = http.MaxBytesReader(out, r.Body, 0) // all parameters are in the address
 		err := h(out, r)
 		switch {

@@ -54,8 +54,17 @@ type Options struct {
 	Save func(ctx context.Context, c Cut) (path string, err error)
 }
 
-// Viewer shows recordings.
+// Opening says how far the opening of recordings is, in bytes.
+type Opening struct {
+	Name  string `json:"name"` // what is read
+	Done  int64  `json:"done"`
+	Total int64  `json:"total"` // 0 if it is not known
+}
+
+// Viewer shows recordings. Until Show, its pages are told how far the opening is.
 type Viewer struct {
+	opening func() Opening
+	shows   chan struct{} // closed when what follows is set
 	options Options
 	all     *recorded.Set
 	reads   chan struct{} // holds an element for each request that reads
@@ -69,11 +78,18 @@ type Viewer struct {
 	told stateAnswer // of once
 }
 
-// New returns a Viewer of recordings, which must stay open. It may take a while to look at all chunk infos.
-func New(files []*bags.Recording, o Options) *Viewer {
+// New returns a Viewer of nothing yet. opening says how far the opening of recordings is.
+func New(opening func() Opening) *Viewer {
 	return &Viewer{
-		options: o, all: recorded.New(files), reads: make(chan struct{}, maxReads), each: make(map[int]*recorded.Set), plots: kept.New(plotCacheBytes), eyes: eye.New(),
+		opening: opening, shows: make(chan struct{}), reads: make(chan struct{}, maxReads), each: make(map[int]*recorded.Set),
+		plots: kept.New(plotCacheBytes), eyes: eye.New(),
 	}
+}
+
+// Show shows recordings, which must stay open. It may take a while to look at all chunk infos. It is called once.
+func (v *Viewer) Show(files []*bags.Recording, o Options) {
+	v.options, v.all = o, recorded.New(files)
+	close(v.shows)
 }
 
 // types are the types of messages by their connections, for many goroutines.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -49,7 +51,24 @@ func serve(t *testing.T, paths ...string) *webtest.Client {
 		t.Cleanup(func() { _ = r.Close() })
 		list = append(list, r)
 	}
-	return webtest.Serve(t, backend{view.New(list, view.Options{})})
+	v := view.New(nil)
+	v.Show(list, view.Options{})
+	return webtest.Serve(t, backend{v})
+}
+
+// TestOpening: until the bags are open, the page learns how far that is.
+func TestOpening(t *testing.T) {
+	t.Parallel()
+	v := view.New(func() view.Opening { return view.Opening{Name: "Reading x.bag", Done: 3, Total: 12} })
+	c := webtest.Serve(t, backend{v})
+	if got := ask(t, c, "state", 200); got != `{"opening":{"name":"Reading x.bag","done":3,"total":12}}`+"\n" {
+		t.Errorf("state: %s", got)
+	}
+	ask(t, c, "message", 503, "topic", "/x", "at", "1")
+	v.Show(nil, view.Options{})
+	if got := ask(t, c, "state", 200); !strings.Contains(got, `"topics":[]`) {
+		t.Errorf("state: %s", got)
+	}
 }
 
 // ask asks for an endpoint with parameters: names and values by turns.
@@ -127,6 +146,30 @@ func TestMessages(t *testing.T) {
 	}
 	for _, bad := range [][]string{{"topic", "/odom"}, {"topic", "/odom", "at", "NaN"}, {"topic", "/odom", "id", "x"}, {"topic", "/odom", "at", "1", "from", "-1"}} {
 		ask(t, c, "message", 400, bad...)
+	}
+}
+
+// TestCSVOfDamage: a file of values says that some are missing.
+func TestCSVOfDamage(t *testing.T) {
+	t.Parallel()
+	bag, err := os.ReadFile(demo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "damaged.bag")
+	for _, damaged := range []bool{false, true} {
+		if damaged { // the data of its chunks, not the index
+			for i := len(bag) / 3; i < len(bag)/3+2000; i++ {
+				bag[i] ^= 0x5a
+			}
+		}
+		if err := os.WriteFile(path, bag, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		csv := ask(t, serve(t, path), "csv", 200, "from", "0", "to", "10", "f", "/odom|pose.pose.position.x")
+		if strings.Contains(csv, "# values are missing: damage in ") != damaged || strings.Count(csv, "\n") < 100 {
+			t.Errorf("damaged %t: %d lines, the last one %q", damaged, strings.Count(csv, "\n"), lastLine(csv))
+		}
 	}
 }
 

@@ -16,7 +16,8 @@ type Query struct {
 	Topics     []int64 // numbers of topics; nil selects all topics, an empty list none
 	Start, End int64   // inclusive, nanoseconds since 1970; End zero means no end
 	NoData     bool    // only topics and times: the pages of large messages are not read
-	after      *place  // selects only messages that come later than this place, in the order of time and row
+	Backwards  bool    // the latest messages first
+	after      *place  // selects only messages that follow this place in the order of the query
 	limit      int64   // maximum number of rows; zero means no limit
 }
 
@@ -38,9 +39,18 @@ func (q Query) statement(columns string) string {
 		fmt.Fprintf(&b, " AND timestamp <= %d", q.End)
 	}
 	if q.after != nil {
-		fmt.Fprintf(&b, " AND (timestamp, rowid) > (%d, %d)", q.after.at, q.after.row)
+		later := ">"
+		if q.Backwards {
+			later = "<"
+		}
+		fmt.Fprintf(&b, " AND (timestamp, rowid) %s (%d, %d)", later, q.after.at, q.after.row)
 	}
-	b.WriteString(" ORDER BY timestamp, rowid")
+	b.WriteString(" ORDER BY timestamp")
+	if q.Backwards {
+		b.WriteString(" DESC, rowid DESC")
+	} else {
+		b.WriteString(", rowid")
+	}
 	if q.limit > 0 {
 		fmt.Fprintf(&b, " LIMIT %d", q.limit)
 	}

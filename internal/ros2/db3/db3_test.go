@@ -152,6 +152,8 @@ func TestQuery(t *testing.T) {
 		"topic":    {db3.Query{Topics: []int64{2}}, "bd"},
 		"both":     {db3.Query{Topics: []int64{1, 7}, Start: 10, End: 20}, "ac"},
 		"no topic": {db3.Query{Topics: []int64{}}, ""},
+		"back":     {db3.Query{Backwards: true}, "dcbae"},
+		"back to":  {db3.Query{Topics: []int64{1}, End: 20, Backwards: true}, "cae"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""

@@ -86,6 +86,7 @@ function list() {
   state.topics.forEach((t, i) => { t.row = i; });
   order = state.topics.filter((t) => t.messages > 0 && (t.name.toLowerCase().includes(want) || t.type.toLowerCase().includes(want))).sort(orders[$("sort").value]);
   $("rows-none").hidden = order.length > 0;
+  set($("rows-none"), state.topics.length ? "No topic has this name." : "There are no messages.");
   $("rows").hidden = order.length === 0;
   const height = rowHeight();
   $("rows").lastChild.style.height = order.length * height + "px";

@@ -1,7 +1,7 @@
 // The page of gobag view: its state, and what panels share. A panel is told of changes by on, and changes the state by the
 // functions here. Texts of messages come from anybody: they only ever become text.
 
-import { $, el, set, plain, say } from "/static/common.js";
+import { $, el, set, plain, bytes, say } from "/static/common.js";
 import { timeline } from "/static/timeline.js";
 import { messagePanel } from "/static/message.js";
 import { plotPanel } from "/static/plot.js";
@@ -222,7 +222,23 @@ function recall() {
   return { from: number("from"), to: number("to"), at: number("at"), topic: q.get("topic"), bag: q.get("bag") || "", fields: q.getAll("f") };
 }
 
-const load = latest(async (signal, bag) => get(signal, "state", { bag }));
+const load = latest(async (signal, bag) => {
+  for (;;) {
+    const told = await get(signal, "state", { bag });
+    if (told.opening) opening(told.opening);
+    else return told;
+    await new Promise((done) => setTimeout(done, 400));
+  }
+});
+
+// opening says how far the opening of the bags is, which reads all of those without an index.
+function opening({ name, done, total }) {
+  const part = total ? Math.min(99, Math.floor((100 * done) / total)) + " % of " + bytes(total) : bytes(done);
+  set($("link"), "opening");
+  $("rows").hidden = true;
+  $("rows-none").hidden = false;
+  set($("rows-none"), name ? plain(name) + ": " + part : "Opening the bags …");
+}
 
 // open shows a file, or all as one.
 async function open(bag) {

@@ -93,6 +93,14 @@ type place struct {
 	*rosbag.Span
 }
 
+// messages returns how many messages are in the span.
+func (p *place) messages() (n uint64) {
+	for _, c := range p.Counts {
+		n += uint64(c.Count)
+	}
+	return n
+}
+
 // spans yields all spans, in the order of the files.
 func (s *Set) spans(yield func(place) bool) {
 	for i, f := range s.Files {
@@ -151,7 +159,7 @@ func (s *Set) measure() {
 			t.Messages += uint64(c.Count)
 		}
 	}
-	if s.fewChunks() {
+	if s.isSmall() {
 		s.measureExactly()
 		return
 	}
@@ -169,8 +177,14 @@ func (s *Set) measure() {
 	s.findEnds()
 }
 
-// fewChunks reports whether there are so few chunks that the index of each can be read.
-func (s *Set) fewChunks() bool {
+// MaxExactMessages is the most messages whose times are read for exact gaps.
+const MaxExactMessages = 1_000_000
+
+// isSmall reports whether there are so few chunks and messages that the index of each chunk can be read.
+func (s *Set) isSmall() bool {
+	if s.Count > MaxExactMessages {
+		return false
+	}
 	n := 0
 	for _, f := range s.Files {
 		if n += f.Source.NumSpans(); n > MaxExact || store.Remote(f.Name) {
@@ -246,10 +260,14 @@ func (s *Set) findEnds() {
 		}
 	}
 	read := make(map[[2]int][]rosbag.Entry)
+	room := uint64(MaxExactMessages)
 	for row, p := range last {
 		key := [2]int{p.file, p.number}
-		if p.file < 0 || read[key] == nil && len(read) >= maxEnds {
+		if p.file < 0 || read[key] == nil && (len(read) >= maxEnds || p.messages() > room) {
 			continue
+		}
+		if read[key] == nil {
+			room -= p.messages()
 		}
 		if read[key] == nil {
 			read[key], _ = s.Files[p.file].Source.Index(p.number, nil) // without an index the end of the chunk stays
@@ -305,17 +323,19 @@ func (s *Set) findGaps() {
 const MaxExact = 200
 
 // Density returns how dense the topics are that keep wants, by their numbers, on an axis: from the counts of chunks or,
-// if exact is set and there are at most MaxExact chunks in view, from the times of messages, with the gaps between them.
-// inView counts the chunks. An index that cannot be read counts as the chunk infos say.
+// if exact is set and at most MaxExact chunks with MaxExactMessages are in view, from the times of messages, with the gaps
+// between them. inView counts the chunks. An index that cannot be read counts as the chunk infos say.
 func (s *Set) Density(ctx context.Context, axis timeline.Axis, keep func(row int) bool, exact bool) (d *timeline.Density, gaps map[int][]timeline.Gap, inView int) {
 	d = timeline.NewDensity(axis, len(s.Topics))
 	var view []place
+	messages := uint64(0)
 	for p := range s.spans {
 		if !axis.Meets(p.Start, p.End) || !slices.ContainsFunc(p.Counts, func(c rosbag.ConnCount) bool { return keep(s.rows[c.Conn]) }) {
 			continue
 		}
 		if inView++; inView <= MaxExact {
 			view = append(view, p)
+			messages += p.messages()
 		}
 		if !exact {
 			s.spread(d, p, keep)
@@ -324,7 +344,7 @@ func (s *Set) Density(ctx context.Context, axis timeline.Axis, keep func(row int
 	if !exact {
 		return d, nil, inView
 	}
-	if inView > MaxExact {
+	if inView > MaxExact || messages > MaxExactMessages {
 		d, _, _ = s.Density(ctx, axis, keep, false)
 		return d, nil, inView
 	}

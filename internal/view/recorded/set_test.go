@@ -142,6 +142,47 @@ func TestExact(t *testing.T) {
 	}
 }
 
+// huge is a recording of one span with many messages, which must not be read.
+type huge struct {
+	rosbag.Indexed
+	span rosbag.Span
+	read bool
+}
+
+func (h *huge) Info() rosbag.Info {
+	return rosbag.Info{Start: h.span.Start, End: h.span.End, Messages: recorded.MaxExactMessages + 1}
+}
+
+func (h *huge) Connections() []*rosbag.Connection { return []*rosbag.Connection{h.span.Counts[0].Conn} }
+func (h *huge) NumSpans() int                     { return 1 }
+func (h *huge) Span(int) *rosbag.Span             { return &h.span }
+func (h *huge) Index(int, func(*rosbag.Connection) bool) ([]rosbag.Entry, error) {
+	h.read = true
+	return nil, nil
+}
+
+// TestManyMessages: the times of a million messages are not read for a look at a time line, also if they are in one span.
+func TestManyMessages(t *testing.T) {
+	t.Parallel()
+	c := &rosbag.Connection{Topic: "/imu"}
+	counts := []rosbag.ConnCount{{Conn: c, Count: recorded.MaxExactMessages + 1}}
+	source := &huge{span: rosbag.Span{Start: at(0), End: at(5000), Counts: counts}}
+	other := write(t, message{"/b", 0, "x"}, message{"/b", 90_000, "x"})
+	s := recorded.New([]*bags.Recording{{Name: "x.db3", Source: source}, other})
+	imu := &s.Topics[1]
+	if g := imu.Gaps; len(g) != 1 || g[0].From != at(5000) || imu.Last != at(5000) {
+		t.Errorf("gaps %v, the last one at %v", g, imu.Last)
+	}
+	axis := timeline.Axis{From: at(0), To: at(10_000), Bins: 10}
+	d, gaps, _ := s.Density(t.Context(), axis, func(int) bool { return true }, true)
+	if levels := d.Levels(1); levels[0] == 0 || levels[9] != 0 || gaps != nil {
+		t.Errorf("levels %v, gaps %v", levels, gaps)
+	}
+	if source.read {
+		t.Error("the times of all messages were read")
+	}
+}
+
 // TestFind steps through the messages of a topic, also of the same time and across files.
 func TestFind(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	pages "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
@@ -43,6 +46,27 @@ func TestLook(t *testing.T) {
 			p.fits("look-" + name)
 		})
 	}
+}
+
+// TestOpening: the page says how far the opening of bags is, and then shows them.
+func TestOpening(t *testing.T) {
+	t.Parallel()
+	address := serve(t, bags.Demo(t))
+	p := open(t, "about:blank", 390, 844)
+	p.visit(address)
+	if _, err := chromedp.Call(p.ctx, pages.AddScriptToEvaluateOnNewDocument, pages.AddScriptToEvaluateOnNewDocumentParams{Source: `{
+		const real = fetch;
+		window.fetch = async (a, o) => !window.opened && a.endsWith("/state")
+			? new Response('{"opening":{"name":"Reading big.bag","done":34000000000,"total":100000000000}}') : real(a, o);
+	}`}); err != nil {
+		t.Fatal(err)
+	}
+	if err := chromedp.Do(p.ctx, chromedp.Navigate(address)); err != nil {
+		t.Fatal(err)
+	}
+	p.shows("#rows-none", "Reading big.bag: 34 % of 100 GB")
+	p.eval("window.opened = true")
+	p.choose("/odom")
 }
 
 // drawn is an expression: whether something is on a canvas.

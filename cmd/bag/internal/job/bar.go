@@ -31,6 +31,7 @@ func Bytes(title string, total int64) Work { return Work{Title: title, Total: to
 type Bar struct {
 	mu    sync.Mutex
 	w     io.Writer // nil: draw nothing
+	off   bool      // count nothing any more
 	bar   *progressbar.ProgressBar
 	work  Work
 	done  int64     // bytes or bags of work
@@ -40,11 +41,11 @@ type Bar struct {
 
 // Add counts what was done. If no work is running, it starts one; otherwise it ignores which work it is given.
 func (b *Bar) Add(n int64, work Work) {
-	if b.w == nil {
-		return
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.off {
+		return
+	}
 	if b.begun.IsZero() {
 		b.start(work)
 	}
@@ -55,11 +56,11 @@ func (b *Bar) Add(n int64, work Work) {
 // Set sets how much of a piece of work is done. It starts the work, unless the same is running. Clear or another Set
 // ends the work.
 func (b *Bar) Set(work Work, done int64) {
-	if b.w == nil {
-		return
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.off {
+		return
+	}
 	if b.begun.IsZero() || work != b.work {
 		b.start(work)
 	}
@@ -75,7 +76,7 @@ func (b *Bar) start(work Work) {
 // draw draws the bar if it is time to. As a file may be read more than once, done may exceed the total.
 func (b *Bar) draw() {
 	now := time.Now()
-	if now.Sub(b.begun) < barDelay || now.Sub(b.drawn) < barInterval {
+	if b.w == nil || now.Sub(b.begun) < barDelay || now.Sub(b.drawn) < barInterval {
 		return
 	}
 	b.drawn = now
@@ -105,6 +106,21 @@ func (b *Bar) draw() {
 		done = min(done, most-1) // the last step would end the bar
 	}
 	_ = b.bar.Set64(done) // errors of drawing are ignored
+}
+
+// Work returns the work that is running, and how much of it is done; ok is false if there is none.
+func (b *Bar) Work() (work Work, done int64, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.work, b.done, !b.begun.IsZero()
+}
+
+// End ends the work, and no other work is shown any more.
+func (b *Bar) End() {
+	b.Clear()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.off = true
 }
 
 // Clear ends the work and removes its bar.

@@ -7,6 +7,24 @@ import (
 	"time"
 )
 
+// TestBarWork: what is shown elsewhere needs no terminal, and ends.
+func TestBarWork(t *testing.T) {
+	t.Parallel()
+	b := &Bar{}
+	if _, _, ok := b.Work(); ok {
+		t.Error("work before it has begun")
+	}
+	b.Add(5, Bytes("Reading a.bag", 200))
+	if work, done, ok := b.Work(); !ok || done != 5 || work.Total != 200 {
+		t.Errorf("%+v, %d done, %t", work, done, ok)
+	}
+	b.End()
+	b.Add(5, Bytes("Reading a.bag", 200))
+	if _, _, ok := b.Work(); ok {
+		t.Error("work after the end")
+	}
+}
+
 // TestBar draws the progress of work that takes long, and of no other.
 func TestBar(t *testing.T) {
 	t.Parallel()
