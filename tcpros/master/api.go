@@ -133,7 +133,7 @@ func (m *Master) single(ctx context.Context, peer, name string, args []any) (*ou
 		if first != nil {
 			return xmlrpc.EncodeResponse(room, first.triple())
 		}
-		r := m.state.run(c)
+		r := m.state.runLocked(c)
 		if c.method.effect == changes {
 			first = &r
 		}
@@ -173,8 +173,8 @@ func (m *Master) prepare(peer, name string, args []any) (call, error) {
 	return c, nil
 }
 
-// run runs a call. The lock is held.
-func (s *state) run(c call) reply {
+// runLocked runs a call.
+func (s *state) runLocked(c call) reply {
 	if c.problem != "" {
 		return reply{codeError, c.problem, c.method.bad}
 	}
@@ -230,7 +230,7 @@ func (m *Master) result(peer, name string, params []any, limit int64) (xmlrpc.Ra
 	}
 	m.state.mu.Lock()
 	defer m.state.mu.Unlock()
-	return xmlrpc.EncodeRaw(limit, []any{m.state.run(c).triple()})
+	return xmlrpc.EncodeRaw(limit, []any{m.state.runLocked(c).triple()})
 }
 
 func tooLong(param string) string {

@@ -31,8 +31,8 @@ func (s *state) registerPublisher(c call) reply {
 	}
 	b := s.reg.register(publisher, topic, from)
 	s.reg.publisherType(topic, typ)
-	s.notifyReplaced(from.caller, b, topic)
-	s.notifySubscribers(topic)
+	s.notifyReplacedLocked(from.caller, b, topic)
+	s.notifySubscribersLocked(topic)
 	s.log.Debug("publisher registered", zap.String("topic", topic), zap.String("node", c.caller), zap.String("uri", from.uri))
 	return success(s.reg.uris(subscriber, topic), "Registered [%s] as publisher of [%s]", c.caller, topic)
 }
@@ -41,7 +41,7 @@ func (s *state) unregisterPublisher(c call) reply {
 	topic, from := c.str(0), ref{c.caller, c.str(1)}
 	o := s.reg.unregister(publisher, topic, from)
 	if o == removed {
-		s.notifySubscribers(topic)
+		s.notifySubscribersLocked(topic)
 	}
 	s.log.Debug("publisher unregistered", zap.String("topic", topic), zap.String("node", c.caller), zap.Bool("known", o == removed))
 	return unregistered(o, c.caller, topic)
@@ -54,7 +54,7 @@ func (s *state) registerSubscriber(c call) reply {
 	}
 	b := s.reg.register(subscriber, topic, from)
 	s.reg.subscriberType(topic, typ)
-	s.notifyReplaced(from.caller, b, "")
+	s.notifyReplacedLocked(from.caller, b, "")
 	s.log.Debug("subscriber registered", zap.String("topic", topic), zap.String("node", c.caller), zap.String("uri", from.uri))
 	return success(s.reg.uris(publisher, topic), "Subscribed to [%s]", topic)
 }
@@ -71,7 +71,7 @@ func (s *state) registerService(c call) reply {
 	if s.reg.full() {
 		return errFull
 	}
-	s.notifyReplaced(from.caller, s.reg.registerService(name, from, at), "")
+	s.notifyReplacedLocked(from.caller, s.reg.registerService(name, from, at), "")
 	s.log.Debug("service registered", zap.String("service", name), zap.String("node", c.caller), zap.String("uri", at))
 	return success(1, "Registered [%s] as provider of [%s]", c.caller, name)
 }
@@ -129,9 +129,9 @@ func (s *state) getSystemState(call) reply {
 	return success(s.reg.systemState(), "current system state")
 }
 
-// notifyReplaced notifies a node that another node took its name, and the subscribers of its topics
-// that the node is gone. Subscribers of the topic except are notified anyway. The lock is held.
-func (s *state) notifyReplaced(name string, b replacement, except string) {
+// notifyReplacedLocked notifies a node that another node took its name, and the subscribers of its topics that the
+// node is gone. Subscribers of the topic except are notified anyway.
+func (s *state) notifyReplacedLocked(name string, b replacement, except string) {
 	if b.uri == "" {
 		return
 	}
@@ -142,13 +142,13 @@ func (s *state) notifyReplaced(name string, b replacement, except string) {
 	})
 	for _, topic := range b.topics {
 		if topic != except {
-			s.notifySubscribers(topic)
+			s.notifySubscribersLocked(topic)
 		}
 	}
 }
 
-// notifySubscribers sends the list of publishers of a topic to its subscribers. The lock is held.
-func (s *state) notifySubscribers(topic string) {
+// notifySubscribersLocked sends the list of publishers of a topic to its subscribers.
+func (s *state) notifySubscribersLocked(topic string) {
 	x := &notify.Notice{
 		Key: "publishers of " + topic, Method: "publisherUpdate",
 		Args: func() []any { return []any{"/master", topic, s.reg.uris(publisher, topic)} },

@@ -19,7 +19,7 @@ func (s *state) setParam(c call) reply {
 		}
 		return reply{codeError, text, 0}
 	}
-	s.notifyParamSubscribers(updatesFor(s.reg.refs[paramSubscriber], key, c.caller))
+	s.notifyParamSubscribersLocked(updatesFor(s.reg.refs[paramSubscriber], key, c.caller))
 	s.log.Debug("parameter set", zap.String("key", key), zap.String("node", c.caller))
 	return success(0, "parameter %s set", key)
 }
@@ -29,13 +29,13 @@ func (s *state) deleteParam(c call) reply {
 	if !s.params.delete(key) {
 		return reply{codeError, "parameter [" + key + "] is not set", 0}
 	}
-	s.notifyParamSubscribers(updatesFor(s.reg.refs[paramSubscriber], key, ""))
+	s.notifyParamSubscribersLocked(updatesFor(s.reg.refs[paramSubscriber], key, ""))
 	s.log.Debug("parameter deleted", zap.String("key", key), zap.String("node", c.caller))
 	return success(0, "parameter %s deleted", key)
 }
 
-// notifyParamSubscribers queues updates. The lock is held.
-func (s *state) notifyParamSubscribers(updates []paramUpdate) {
+// notifyParamSubscribersLocked queues updates.
+func (s *state) notifyParamSubscribersLocked(updates []paramUpdate) {
 	for _, u := range updates {
 		x := &notify.Notice{
 			Key: "parameter " + u.key, Method: "paramUpdate",
@@ -89,7 +89,7 @@ func (s *state) subscribeParam(c call) reply {
 		// taken the name, so that both nodes end.
 		return success(v, "Subscribed to parameter [%s]", key)
 	}
-	s.notifyReplaced(from.caller, s.reg.register(paramSubscriber, subscriptionKey(key), from), "")
+	s.notifyReplacedLocked(from.caller, s.reg.register(paramSubscriber, subscriptionKey(key), from), "")
 	s.log.Debug("parameter subscribed", zap.String("key", key), zap.String("node", c.caller), zap.String("uri", from.uri))
 	return success(v, "Subscribed to parameter [%s]", key)
 }

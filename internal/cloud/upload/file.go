@@ -105,7 +105,7 @@ func (u *Uploader) afterUpload(f *file, in *os.File, match store.Match) error {
 // complete removes a file from the list.
 func (u *Uploader) complete(f *file, count func()) {
 	u.update(func() {
-		u.remove(f)
+		u.removeLocked(f)
 		u.stats.Err, u.stats.Retry = "", time.Time{}
 		if count != nil {
 			count()

@@ -153,8 +153,8 @@ func (u *Uploader) append(f *file) {
 	u.names[f.name]++
 }
 
-// remove removes a file from the list. The caller has mu.
-func (u *Uploader) remove(f *file) {
+// removeLocked removes a file from the list.
+func (u *Uploader) removeLocked(f *file) {
 	u.files = slices.DeleteFunc(u.files, func(g *file) bool { return g == f })
 	if u.names[f.name]--; u.names[f.name] == 0 {
 		delete(u.names, f.name)

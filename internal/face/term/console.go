@@ -179,7 +179,7 @@ func (c *Console) paint() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
-		for c.idle() {
+		for c.idleLocked() {
 			for _, done := range c.waiters {
 				close(done)
 			}
@@ -221,8 +221,8 @@ func (c *Console) paint() {
 	}
 }
 
-// idle reports whether the screen is up to date. Called with mu held.
-func (c *Console) idle() bool {
+// idleLocked reports whether the screen is up to date.
+func (c *Console) idleLocked() bool {
 	return len(c.lines) == 0 && c.dropped == 0 && !c.redraw && slices.Equal(c.drawn, c.frame)
 }
 

@@ -65,7 +65,7 @@ func (s *Watchdog) Begin(what, file string) (end func()) {
 func (s *Watchdog) end(op *operation) {
 	s.mu.Lock()
 	if !s.looked.IsZero() {
-		s.look(time.Now())
+		s.lookLocked(time.Now())
 	}
 	took, what, file := time.Since(op.began), op.what, op.file // op may be reused once mu is released
 	note(&s.times, what, took)
@@ -78,9 +78,9 @@ func (s *Watchdog) end(op *operation) {
 	}
 }
 
-// look is called before the durations of operations are used. A long time without a call is subtracted from them:
-// the process was stopped then, by Ctrl-Z or docker pause, and the disk was not slow. mu is held.
-func (s *Watchdog) look(now time.Time) {
+// lookLocked is called before the durations of operations are used. A long time without a call is subtracted from
+// them: the process was stopped then, by Ctrl-Z or docker pause, and the disk was not slow.
+func (s *Watchdog) lookLocked(now time.Time) {
 	if unwatched := now.Sub(s.looked); !s.looked.IsZero() && unwatched >= slowAfter {
 		for _, op := range s.pending {
 			op.began = op.began.Add(unwatched)
@@ -92,7 +92,7 @@ func (s *Watchdog) look(now time.Time) {
 // Report logs operations that take long, each once. It has to be called much more often than every slowAfter.
 func (s *Watchdog) Report(now time.Time) {
 	s.mu.Lock()
-	s.look(now)
+	s.lookLocked(now)
 	var late []operation
 	for _, op := range s.pending {
 		if !op.reported && now.Sub(op.began) >= slowAfter {

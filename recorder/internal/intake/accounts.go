@@ -58,7 +58,7 @@ func (d Accounts) Linked(topic string) []string {
 func (d Accounts) Overdue(now time.Time) []loss.PublisherKey {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
-	return d.in.accounts.Overdue(d.in.accepts, now)
+	return d.in.accounts.Overdue(d.in.acceptsLocked, now)
 }
 
 // Unverified returns the publishers with gaps in the numbers of their messages of which it is not known

@@ -27,28 +27,28 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 		}
 		return
 	}
-	in.rotateIfDue(received)
+	in.rotateIfDueLocked(received)
 	in.filling.Saw(received)
 	if c.Topic().KeepsAll() && step > 0 {
-		in.add(c, run, count, first, received)
+		in.addLocked(c, run, count, first, received)
 		return
 	}
 	for frame := range rosbag.Frames(run) {
-		if in.hasEnough(c.Topic()) {
+		if in.hasEnoughLocked(c.Topic()) {
 			return
 		}
 		if c.Topic().Keep(in.cfg.Sim.Steady(received)) {
-			in.add(c, frame, 1, first, received)
+			in.addLocked(c, frame, 1, first, received)
 		}
 		first = first.Add(step)
 	}
 }
 
-// add copies frames that the limits of the topic let pass. first is the time of the first frame in the bag. mu is held.
-func (in *Intake) add(c *account.Connection, run []byte, count int, first rosbag.Time, received time.Time) {
+// addLocked copies frames that the limits of the topic let pass. first is the time of the first frame in the bag.
+func (in *Intake) addLocked(c *account.Connection, run []byte, count int, first rosbag.Time, received time.Time) {
 	for count > 0 {
 		switch {
-		case in.hasEnough(c.Topic()):
+		case in.hasEnoughLocked(c.Topic()):
 			return
 		case in.mode.Ended: // the file has failed; the links go on until they are closed
 			c.Topic().Drop(control.DropDisk, uint64(count))
@@ -59,8 +59,8 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, first rosbag
 		case !in.pool.Admits(c.Topic().Memory(), in.pool.Weight(len(run)+count*RecordOverhead+c.NewRecord(in.rotation.Part())), true):
 			c.Topic().Drop(control.DropBufferFull, uint64(count))
 			return
-		case in.filling.Open == nil && !in.waitForChunk(c.Topic()):
-			if !in.accepts(c.Topic()) {
+		case in.filling.Open == nil && !in.waitForChunkLocked(c.Topic()):
+			if !in.acceptsLocked(c.Topic()) {
 				continue
 			}
 			c.Topic().Drop(control.DropBufferFull, uint64(count))
@@ -72,30 +72,30 @@ func (in *Intake) add(c *account.Connection, run []byte, count int, first rosbag
 		in.filling.Append(c.Conn(), first, run[:size], n, received)
 		in.filling.Open.Add(c.Topic().Memory(), in.pool.Weight(size+n*RecordOverhead))
 		c.NoteRecord(in.rotation.Part())
-		in.countRecorded(c.Topic(), uint64(n), uint64(size-4*n))
+		in.countRecordedLocked(c.Topic(), uint64(n), uint64(size-4*n))
 		if c.Latching() {
 			in.latched.Remember(c.Source(), rosbag.LastFrame(run[:size]))
 		}
 		first = first.Add(time.Duration(n))
 		run, count = run[size:], count-n
 		if in.filling.Full() {
-			in.sealOpen()
-			in.checkSize(received)
+			in.sealOpenLocked()
+			in.checkSizeLocked(received)
 		}
 	}
 }
 
-// sealOpen submits the open chunk, if the chunk has messages. mu is held.
-func (in *Intake) sealOpen() {
+// sealOpenLocked submits the open chunk, if the chunk has messages.
+func (in *Intake) sealOpenLocked() {
 	if c := in.filling.Take(); c != nil {
 		in.pool.Settle(c)
-		in.submit(c)
+		in.submitLocked(c)
 	}
 }
 
-// submit gives a chunk to the encoder and the sink. mu is held, so that the
-// order of the queue is the order of the file.
-func (in *Intake) submit(c *memory.Chunk) {
+// submitLocked gives a chunk to the encoder and the sink, with the lock, so that the order of the queue is the order
+// of the file.
+func (in *Intake) submitLocked(c *memory.Chunk) {
 	in.pool.Count(c)
 	in.pool.Charge(c)
 	c.QueuedFor(in.rotation.Part(), rotation.ChunkCost(c.Builder()))
@@ -104,8 +104,8 @@ func (in *Intake) submit(c *memory.Chunk) {
 	in.queue.Put(queue.Item{Chunk: c})
 }
 
-// countRecorded counts messages of t that were put into a chunk.
-func (in *Intake) countRecorded(t *account.Topic, messages, bytes uint64) {
+// countRecordedLocked counts messages of t that were put into a chunk.
+func (in *Intake) countRecordedLocked(t *account.Topic, messages, bytes uint64) {
 	t.Recorded(messages, bytes)
 	if t.AtLimit() {
 		in.room.Broadcast() // links of t no longer need room
@@ -113,41 +113,41 @@ func (in *Intake) countRecorded(t *account.Topic, messages, bytes uint64) {
 	}
 }
 
-// waitForChunk opens a chunk if none is open. If there is no room, it waits if links wait for room at all
-// (OverflowBlock). It returns false if there is no room, or if messages of t are no longer recorded. mu is held.
-func (in *Intake) waitForChunk(t *account.Topic) bool {
+// waitForChunkLocked opens a chunk if none is open. If there is no room, it waits if links wait for room at all
+// (OverflowBlock). It returns false if there is no room, or if messages of t are no longer recorded.
+func (in *Intake) waitForChunkLocked(t *account.Topic) bool {
 	var w *account.Wait
-	for in.filling.Open == nil && in.accepts(t) { // another link may open one while we wait
+	for in.filling.Open == nil && in.acceptsLocked(t) { // another link may open one while we wait
 		// Beyond their minimum, shared chunks leave the memory to a large message that waits.
-		if !in.pool.LargeFirst() && in.openChunk() {
+		if !in.pool.LargeFirst() && in.openChunkLocked() {
 			break
 		}
 		if !in.pool.Blocks() {
 			return false
 		}
-		w = in.wait(t, w)
+		w = in.waitLocked(t, w)
 	}
 	if w != nil {
 		t.EndWait(w, time.Now())
 	}
-	return in.filling.Open != nil && in.accepts(t)
+	return in.filling.Open != nil && in.acceptsLocked(t)
 }
 
-// openChunk opens a chunk if none is open. It returns false if there is no room. mu is held.
-func (in *Intake) openChunk() bool {
+// openChunkLocked opens a chunk if none is open. It returns false if there is no room.
+func (in *Intake) openChunkLocked() bool {
 	if in.filling.Open == nil {
 		c := in.pool.Open()
 		if c == nil {
 			return false
 		}
-		in.filling.Begin(c, in.sealLimit())
+		in.filling.Begin(c, in.sealLimitLocked())
 	}
 	return true
 }
 
-// sealLimit returns the length beyond which the open chunk is sealed: the chunk size, or less if the file
-// reaches its maximum size before. mu is held.
-func (in *Intake) sealLimit() int {
+// sealLimitLocked returns the length beyond which the open chunk is sealed: the chunk size, or less if the file
+// reaches its maximum size before.
+func (in *Intake) sealLimitLocked() int {
 	left := in.rotation.Left()
 	if in.cfg.Encoder.Compresses() {
 		left = max(left, int64(in.pool.ChunkBytes())/8) // left is an estimate, which is not worth many small chunks
@@ -155,9 +155,9 @@ func (in *Intake) sealLimit() int {
 	return int(max(min(int64(in.pool.ChunkBytes()), left), 0))
 }
 
-// wait waits until there may be room for a link of t. w is the wait of the link so far; nil if it begins now. mu
-// is held, but not while wait blocks.
-func (in *Intake) wait(t *account.Topic, w *account.Wait) *account.Wait {
+// waitLocked waits until there may be room for a link of t, without the lock. w is the wait of the link so far; nil
+// if it begins now.
+func (in *Intake) waitLocked(t *account.Topic, w *account.Wait) *account.Wait {
 	if w == nil {
 		w = t.BeginWait(time.Now())
 	}

@@ -57,7 +57,7 @@ func TestWhatARunCounts(t *testing.T) {
 	if of.Tally().Messages != 3 || of.Tally().Bytes != 3*96 || of.Memory().Waiting() != 0 {
 		t.Errorf("%d messages of %d bytes, %d wait; want 3 of 288, and none", of.Tally().Messages, of.Tally().Bytes, of.Memory().Waiting())
 	}
-	in.sealOpen()
+	in.sealOpenLocked()
 	if of.Memory().Waiting() != runBytes {
 		t.Errorf("%d bytes wait, want %d", of.Memory().Waiting(), runBytes)
 	}
@@ -110,8 +110,8 @@ func TestWhenAChunkIsSealed(t *testing.T) {
 		}
 	}
 	in := bareIntake(-1, 100)
-	in.openChunk()
-	if in.sealOpen(); in.filling.Open == nil {
+	in.openChunkLocked()
+	if in.sealOpenLocked(); in.filling.Open == nil {
 		t.Error("a chunk without messages is sealed")
 	}
 }
@@ -138,7 +138,7 @@ func TestRoomThatNobodyWants(t *testing.T) {
 	p.filling.Open = new(memory.Chunk)
 	for state, want := range map[control.State]bool{control.StateRecording: true, control.StatePaused: false} {
 		p.mode.State = state
-		if got := p.waitForChunk(new(account.Topic)); got != want {
+		if got := p.waitForChunkLocked(new(account.Topic)); got != want {
 			t.Errorf("in state %v there is room: %v, want %v", state, got, want)
 		}
 	}

@@ -17,17 +17,17 @@ func (in *Intake) Commands() Commands { return Commands{in} }
 // AtSize returns a channel that gets a token when the only file has reached its maximum size.
 func (d Commands) AtSize() <-chan struct{} { return d.in.filled }
 
-// accepts reports whether messages of t go into the bag now. mu is held.
-func (in *Intake) accepts(t *account.Topic) bool {
+// acceptsLocked reports whether messages of t go into the bag now.
+func (in *Intake) acceptsLocked(t *account.Topic) bool {
 	return in.mode.Records() && !t.AtLimit()
 }
 
-// hasEnough reports whether further messages of t are unwanted: the topic has reached its limit, or the only file its
-// maximum size. Unwanted messages are not counted. mu is held.
-func (in *Intake) hasEnough(t *account.Topic) bool { return in.mode.Full || t.AtLimit() }
+// hasEnoughLocked reports whether further messages of t are unwanted: the topic has reached its limit, or the only
+// file its maximum size. Unwanted messages are not counted.
+func (in *Intake) hasEnoughLocked(t *account.Topic) bool { return in.mode.Full || t.AtLimit() }
 
-// enter changes the state, and makes links that wait for room check the state. mu is held.
-func (in *Intake) enter(s control.State) {
+// enterLocked changes the state, and makes links that wait for room check the state.
+func (in *Intake) enterLocked(s control.State) {
 	in.mode.State = s
 	in.room.Broadcast()
 	in.cfg.OnChange()
@@ -47,7 +47,7 @@ func (d Commands) Pause() error {
 	defer in.mu.Unlock()
 	err := in.mode.HasBag()
 	if err == nil && in.mode.State == control.StateRecording {
-		in.enter(control.StatePaused)
+		in.enterLocked(control.StatePaused)
 	}
 	return err
 }
@@ -60,17 +60,16 @@ func (d Commands) Resume(now time.Time) error {
 	if err := in.mode.HasBag(); err != nil || in.mode.State == control.StateRecording {
 		return err
 	}
-	in.enter(control.StateRecording)
-	in.repeatMissed(now)
+	in.enterLocked(control.StateRecording)
+	in.repeatMissedLocked(now)
 	return nil
 }
 
-// repeatMissed makes the writer repeat the latched messages that came while nothing was recorded.
-// mu is held.
-func (in *Intake) repeatMissed(now time.Time) {
-	if repeat := in.fileStart(now, true); len(repeat.Latched) > 0 {
-		in.sealOpen() // its messages were recorded before the pause
-		in.enqueue(&queue.Command{Kind: queue.Repeat, Start: repeat})
+// repeatMissedLocked makes the writer repeat the latched messages that came while nothing was recorded.
+func (in *Intake) repeatMissedLocked(now time.Time) {
+	if repeat := in.fileStartLocked(now, true); len(repeat.Latched) > 0 {
+		in.sealOpenLocked() // its messages were recorded before the pause
+		in.enqueueLocked(&queue.Command{Kind: queue.Repeat, Start: repeat})
 	}
 }
 
@@ -85,7 +84,7 @@ func (d Commands) RequestSplit(now time.Time) (*queue.Command, error) {
 	if in.ring.IsOnly() {
 		return nil, control.ErrOnlySnapshots
 	}
-	return in.rotate(now), nil
+	return in.rotateLocked(now), nil
 }
 
 // RequestStop ends the file after the messages that were received until now. The command is nil if there is no
@@ -100,12 +99,12 @@ func (d Commands) RequestStop() (*queue.Command, error) {
 	case in.mode.State == control.StateStopped && in.mode.Starting == nil:
 		return nil, nil
 	}
-	in.sealOpen()
+	in.sealOpenLocked()
 	in.mode.Starting = nil
 	in.mode.Begun = time.Time{}
-	in.enter(control.StateStopped)
-	in.enqueue(&queue.Command{Kind: queue.Report})
-	return in.enqueue(&queue.Command{Kind: queue.Close}), nil
+	in.enterLocked(control.StateStopped)
+	in.enqueueLocked(&queue.Command{Kind: queue.Report})
+	return in.enqueueLocked(&queue.Command{Kind: queue.Close}), nil
 }
 
 // RequestStart opens the next file and records from then on. The command is nil if there is a
@@ -122,11 +121,11 @@ func (d Commands) RequestStart() (*queue.Command, error) {
 	case in.ring.IsOnly(): // there is no file to open
 		now := time.Now()
 		in.mode.Begun = in.cfg.Sim.Steady(now)
-		in.enter(control.StateRecording)
-		in.repeatMissed(now)
+		in.enterLocked(control.StateRecording)
+		in.repeatMissedLocked(now)
 		return nil, nil
 	case in.mode.Starting == nil:
-		in.mode.Starting = in.enqueue(&queue.Command{Kind: queue.Open})
+		in.mode.Starting = in.enqueueLocked(&queue.Command{Kind: queue.Open})
 	}
 	return in.mode.Starting, nil
 }
@@ -139,6 +138,6 @@ func (d Commands) RequestPin(since time.Time) (*queue.Command, error) {
 	if in.mode.Ended {
 		return nil, control.ErrNotRecording
 	}
-	in.sealOpen()
-	return in.enqueue(&queue.Command{Kind: queue.Pin, Since: since}), nil
+	in.sealOpenLocked()
+	return in.enqueueLocked(&queue.Command{Kind: queue.Pin, Since: since}), nil
 }

@@ -69,8 +69,8 @@ func (d Files) Failover(now time.Time) *queue.FileStart {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.sealOpen()
-	return in.beginFile(now, in.rotation.NextPart)
+	in.sealOpenLocked()
+	return in.beginFileLocked(now, in.rotation.NextPart)
 }
 
 // FileOpened begins to record into the file that command c has opened, and returns how the file begins.
@@ -78,11 +78,11 @@ func (d Files) FileOpened(c *queue.Command, now time.Time) *queue.FileStart {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	next := in.beginFile(now, in.rotation.Restart)
+	next := in.beginFileLocked(now, in.rotation.Restart)
 	if in.mode.Starting == c { // otherwise a later stop has queued the end of this file
 		in.mode.Starting = nil
 		in.mode.Begun = in.cfg.Sim.Steady(next.At)
-		in.enter(control.StateRecording)
+		in.enterLocked(control.StateRecording)
 	}
 	return next
 }
@@ -124,7 +124,7 @@ func (d Files) OpenReport(topic string, typ OwnType) *rosbag.Connection {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.reported == nil {
-		in.reported = in.openOwn(topic, typ, true).connection
+		in.reported = in.openOwnLocked(topic, typ, true).connection
 	}
 	return in.reported.Conn()
 }
@@ -136,7 +136,7 @@ func (d Files) OwnWritten(conn *rosbag.Connection, c *chunk.Sealed, bytes, part 
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if of := in.accounts.Of(conn); of != nil {
-		in.countRecorded(of.Topic(), 1, uint64(bytes))
+		in.countRecordedLocked(of.Topic(), 1, uint64(bytes))
 	}
 	in.accounts.Written(c, part)
 	in.rotation.Written(in.rotation.Part(), 0, int64(len(c.Record)), in.cfg.Encoder.Compresses())

@@ -26,7 +26,7 @@ func TestAbandonedMessages(t *testing.T) {
 		for n, written := range []bool{true, false} {
 			l.Frames(testlink.Frame(1, uint32(n), 96), 1, time.Now())
 			if written {
-				in.sealOpen()
+				in.sealOpenLocked()
 				next, _ := in.Files().Next()
 				next.Chunk.Seal(nil)
 				in.Files().Written(next.Chunk, 0)
@@ -51,11 +51,11 @@ func TestRepeatedConnectionsAreKept(t *testing.T) {
 	in.rotation = rotationAt(rotation.Options{}, 3, 0)
 	c := latchingConnection(in, "/a")
 	in.latched.Remember(c.Source(), []byte("x"))
-	pinned := in.fileStart(time.Now(), false).Latched
+	pinned := in.fileStartLocked(time.Now(), false).Latched
 	in.latched.Forget(c.Source())
 	in.Files().ReleaseLatched(pinned)
 	for closed, want := range map[int]bool{3: false, 4: true} { // parts below this number
-		if in.closedParts = closed; in.needed(c) == want {
+		if in.closedParts = closed; in.neededLocked(c) == want {
 			t.Errorf("the parts below %d are closed: the connection may go: %v, want %v", closed, !want, want)
 		}
 	}
@@ -69,10 +69,10 @@ func TestConnectionsOfASnapshotAreKept(t *testing.T) {
 	in.closedParts = 4
 	in.keepRing(ring.Options{})
 	c := latchingConnection(in, "/a")
-	if in.ring.Begin(new(ring.Snapshot), latch.State{}); !in.needed(c) {
+	if in.ring.Begin(new(ring.Snapshot), latch.State{}); !in.neededLocked(c) {
 		t.Error("a snapshot is being written, and the connection may go")
 	}
-	if in.ring.FileCompleted(); in.needed(c) {
+	if in.ring.FileCompleted(); in.neededLocked(c) {
 		t.Error("no snapshot is being written, and the connection is kept")
 	}
 }
@@ -106,13 +106,13 @@ func TestFileEndsAtItsSize(t *testing.T) {
 		p := bareIntake(-1, 800)
 		p.mode.State = control.StateRecording
 		p.rotation = rotationAt(rotation.Options{MaxBytes: 1000, Split: split}, 0, 1000)
-		p.checkSize(time.Now())
+		p.checkSizeLocked(time.Now())
 		if p.rotation.Part() != 0 || p.mode.Full {
 			t.Errorf("split %v: a file that has its size exactly has ended", split)
 		}
 		for range 2 {
 			p.rotation.Written(p.rotation.Part(), 0, 1001-p.rotation.Stored(), false)
-			p.checkSize(time.Now())
+			p.checkSizeLocked(time.Now())
 		}
 		if split && (p.rotation.Part() != 2 || p.mode.Full || len(p.filled) != 0) {
 			t.Errorf("with splits: file %d after two ends, full: %v", p.rotation.Part(), p.mode.Full)
@@ -147,7 +147,7 @@ func TestChunksBeforeTheEndOfAFile(t *testing.T) {
 		if c.compressed {
 			p.cfg.Encoder = encode.New(encode.Options{Compression: rosbag.CompressionLZ4, Workers: 1})
 		}
-		if got := p.sealLimit(); got != c.want {
+		if got := p.sealLimitLocked(); got != c.want {
 			t.Errorf("room for %d, compressed %v: a chunk is sealed beyond %d, want %d", c.left, c.compressed, got, c.want)
 		}
 	}

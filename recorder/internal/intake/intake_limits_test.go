@@ -65,7 +65,7 @@ func TestWhyAMessageIsLeft(t *testing.T) {
 		p.mode = c.mode
 		of := bareLink(p, 100).connection
 		of.Topic().Recorded(c.recorded, 0)
-		p.countUnwanted(of)
+		p.countUnwantedLocked(of)
 		if s := topicStats(p); s.Passed != c.passed || dropped(p, control.DropDisk) != c.disk {
 			t.Errorf("%s: %d passed, %d lost to the disk; want %d and %d", name, s.Passed, dropped(p, control.DropDisk), c.passed, c.disk)
 		}

@@ -53,7 +53,7 @@ func TestBufferOfTheMessageBefore(t *testing.T) {
 	f.link.connection.Arrived(time.Now(), nil)
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if got := f.awaitChunk(50_000, 1000); got != free {
+	if got := f.awaitChunkLocked(50_000, 1000); got != free {
 		t.Error("it has another buffer")
 	}
 	if f.turn.Waits() || !f.turn.HasLease() || queuedTurns(in) != 0 {
@@ -79,7 +79,7 @@ func TestMemoryBesideSharedChunks(t *testing.T) {
 			}
 			setHeld(in, 9000)
 			in.mu.Lock()
-			if got := f.awaitMemory(more); got != want {
+			if got := f.awaitMemoryLocked(more); got != want {
 				t.Errorf("with %d shared chunks there is room for %d bytes of 1000: %v, want %v", c.shared, more, got, want)
 			}
 			in.mu.Unlock()
@@ -99,7 +99,7 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 	go func() {
 		in.mu.Lock()
 		defer in.mu.Unlock()
-		took <- f.awaitMemory(1000)
+		took <- f.awaitMemoryLocked(1000)
 	}()
 	counts := func() (waiting bool, short int) {
 		in.mu.Lock()
@@ -133,7 +133,7 @@ func TestLatchedMessagesStay(t *testing.T) {
 	f := largeOf(in, 5000)
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if !f.awaitLease() || !f.awaitMemory(5000) || !c.Source().Remembered() {
+	if !f.awaitLeaseLocked() || !f.awaitMemoryLocked(5000) || !c.Source().Remembered() {
 		t.Errorf("no memory, or the latched message is forgotten: %d of %d bytes are held", in.pool.Usage().Held, in.pool.Budget())
 	}
 }
@@ -148,14 +148,14 @@ func TestChunkWithoutMessagesMakesRoom(t *testing.T) {
 		f := largeOf(in, 50_000)
 		in.mu.Lock()
 		defer in.mu.Unlock()
-		if !in.openChunk() || !f.awaitLease() {
+		if !in.openChunkLocked() || !f.awaitLeaseLocked() {
 			t.Fatal("no chunk, or no lease")
 		}
 		in.filling.Open.Builder().AppendRun(testlink.Connection(), rosbag.Time{}, nil, 0)
 		if in.pool.Fits(in.pool.Turns().Beside(&f.turn, 50_000)) {
 			t.Fatal("there is room beside the chunk")
 		}
-		if !f.awaitMemory(50_000) || in.filling.Open != nil {
+		if !f.awaitMemoryLocked(50_000) || in.filling.Open != nil {
 			t.Errorf("the chunk keeps its memory: %+v", in.pool.Usage())
 		}
 	})
@@ -177,7 +177,7 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 			go func() {
 				in.mu.Lock()
 				defer in.mu.Unlock()
-				leases <- f.awaitLease()
+				leases <- f.awaitLeaseLocked()
 			}()
 			testlink.WaitFor(t, func() bool { in.mu.Lock(); defer in.mu.Unlock(); return waits(f.link.connection.Topic()) })
 		}

@@ -69,14 +69,14 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	// While nothing is recorded, a latched message is received if that needs no wait: the next file
 	// or the end of the pause needs it.
 	idle := in.mode.State != control.StateRecording
-	if !idle && !in.hasEnough(c.Topic()) && !c.Topic().Keep(in.cfg.Sim.Steady(announced)) {
+	if !idle && !in.hasEnoughLocked(c.Topic()) && !c.Topic().Keep(in.cfg.Sim.Steady(announced)) {
 		return nil
 	}
 	if c.Latching() {
 		in.latched.Forget(c.Source()) // it will not be the latest any more
 	}
-	if in.mode.Ended || in.hasEnough(c.Topic()) || idle && !c.Latching() {
-		in.countUnwanted(c)
+	if in.mode.Ended || in.hasEnoughLocked(c.Topic()) || idle && !c.Latching() {
+		in.countUnwantedLocked(c)
 		return nil
 	}
 	f, size := &l.frame, frameBytes+largeOverhead+c.Bytes()
@@ -84,7 +84,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	*f = LargeFrame{link: l, size: frameBytes, blocks: in.pool.Blocks() && !idle, turn: memory.NewTurn(need)}
 	if most := in.pool.MostLarge(); most >= 0 && need > most {
 		if idle {
-			in.countUnwanted(c)
+			in.countUnwantedLocked(c)
 		} else {
 			c.Topic().DropOversize(in.pool.LimitFor(need))
 		}
@@ -94,7 +94,7 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	var chunk *memory.Chunk
 	switch {
 	case f.blocks:
-		chunk = f.awaitChunk(size, first)
+		chunk = f.awaitChunkLocked(size, first)
 	case in.pool.Admits(c.Topic().Memory(), need, false):
 		if chunk = in.pool.Turns().Buffer(c.Proven(), size); chunk == nil {
 			chunk = in.pool.Get(first, first)
@@ -102,18 +102,18 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	}
 	switch {
 	case chunk != nil:
-		f.begin(chunk)
+		f.beginLocked(chunk)
 		return f
 	case f.blocks || idle:
-		in.countUnwanted(c)
+		in.countUnwantedLocked(c)
 	default:
 		c.Topic().Drop(control.DropBufferFull, 1)
 	}
 	return nil
 }
 
-// begin starts the message in a chunk. mu is held.
-func (f *LargeFrame) begin(into *memory.Chunk) {
+// beginLocked starts the message in a chunk.
+func (f *LargeFrame) beginLocked(into *memory.Chunk) {
 	in, c := f.link.in, f.link.connection
 	f.turn.Begin(into)
 	// With nil records, the chunk gets the connection record. The message may be given up, so each chunk gets the
@@ -180,28 +180,28 @@ func (f *LargeFrame) grow(count int64) bool {
 	in, t := f.link.in, f.link.connection.Topic()
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	grown := f.blocks && in.accepts(t) && f.awaitGrowth(count-f.turn.Chunk().Counted())
+	grown := f.blocks && in.acceptsLocked(t) && f.awaitGrowthLocked(count-f.turn.Chunk().Counted())
 	in.pool.Grow(f.turn.Chunk(), count)
-	if !grown && (!f.blocks || !in.accepts(t) && f.hasLease()) { // a latched message that is not recorded is remembered
+	if !grown && (!f.blocks || !in.acceptsLocked(t) && f.hasLeaseLocked()) { // a latched message that is not recorded is remembered
 		grown = in.pool.MakeRoom(0, memory.ForMessages) && in.pool.FitsBeside(count, 0)
 	}
 	if grown {
 		return true
 	}
-	if in.accepts(t) {
+	if in.acceptsLocked(t) {
 		t.Drop(control.DropBufferFull, 1)
 	} else {
-		in.countUnwanted(f.link.connection)
+		in.countUnwantedLocked(f.link.connection)
 	}
-	f.giveUp()
+	f.giveUpLocked()
 	return false
 }
 
-// giveUp takes the message out of its chunk and gives the chunk back. mu is held.
-func (f *LargeFrame) giveUp() {
+// giveUpLocked takes the message out of its chunk and gives the chunk back.
+func (f *LargeFrame) giveUpLocked() {
 	in := f.link.in
 	f.turn.Chunk().Builder().AbortMessage()
-	in.pool.Put(f.detachChunk())
+	in.pool.Put(f.detachChunkLocked())
 }
 
 // Commit implements tcpros.LargeFrame.
@@ -213,19 +213,19 @@ func (f *LargeFrame) Commit(received time.Time) {
 	in.mu.Lock() // also guards in.filling.Records, which the builder shares
 	defer in.mu.Unlock()
 	c.Arrived(received, frame)
-	in.rotateIfDue(received)
+	in.rotateIfDueLocked(received)
 	f.turn.Chunk().Builder().FinishMessage(in.rotation.Stamp(rosbag.TimeOf(in.cfg.Sim.At(received)), received, in.cfg.Sim != nil))
 	if latched != nil {
 		in.latched.Keep(c.Source(), latched)
 	}
 	stored := !f.relies || c.HasRecord(in.rotation.Part())
-	if !stored && in.accepts(c.Topic()) && in.openChunk() {
+	if !stored && in.acceptsLocked(c.Topic()) && in.openChunkLocked() {
 		// The record that the chunk relies on is in an earlier file, so the open chunk gets it. An open
 		// chunk without messages may never be written: then the next large message has the record, too.
 		in.filling.Open.Builder().AppendRun(c.Conn(), rosbag.Time{}, nil, 0)
 		stored = !in.filling.Empty()
 	}
-	in.commit(f.detachChunk(), c, f.size-4, received, stored)
+	in.commitLocked(f.detachChunkLocked(), c, f.size-4, received, stored)
 }
 
 // readNumber reads the sequence number of the message.
@@ -255,8 +255,8 @@ func (f *LargeFrame) latchedCopy() []byte {
 	return bytes.Clone(f.turn.Chunk().Builder().Frame())
 }
 
-// detachChunk takes the chunk from the message. mu is held.
-func (f *LargeFrame) detachChunk() *memory.Chunk {
+// detachChunkLocked takes the chunk from the message.
+func (f *LargeFrame) detachChunkLocked() *memory.Chunk {
 	c := f.turn.Detach()
 	if f.blocks {
 		f.link.in.pool.Turns().End(&f.turn)
@@ -264,16 +264,16 @@ func (f *LargeFrame) detachChunk() *memory.Chunk {
 	return c
 }
 
-// commit submits a chunk with one large message. stored says that the chunk, or an earlier chunk of the same file,
-// has the connection record. mu is held.
-func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int, received time.Time, stored bool) {
-	if !in.accepts(c.Topic()) {
-		in.countUnwanted(c)
+// commitLocked submits a chunk with one large message. stored says that the chunk, or an earlier chunk of the same
+// file, has the connection record.
+func (in *Intake) commitLocked(chunk *memory.Chunk, c *account.Connection, payload int, received time.Time, stored bool) {
+	if !in.acceptsLocked(c.Topic()) {
+		in.countUnwantedLocked(c)
 		in.pool.Put(chunk)
 		return
 	}
 	if in.filling.Has(c.Conn().ID) || in.rotation.BeginsBag() && in.filling.Precedes(chunk.Builder().Start()) {
-		in.sealOpen() // the earlier messages of this publisher, and those that the bag begins with, come first in the file
+		in.sealOpenLocked() // the earlier messages of this publisher, and those that the bag begins with, come first in the file
 	}
 	if stored {
 		c.NoteRecord(in.rotation.Part())
@@ -281,15 +281,15 @@ func (in *Intake) commit(chunk *memory.Chunk, c *account.Connection, payload int
 	in.filling.Saw(received)
 	chunk.Came(received, received)
 	chunk.AddAlone(c.Topic().Memory(), in.pool.Weight(chunk.Builder().Cap()))
-	in.submit(chunk)
-	in.countRecorded(c.Topic(), 1, uint64(payload))
-	in.checkSize(received)
+	in.submitLocked(chunk)
+	in.countRecordedLocked(c.Topic(), 1, uint64(payload))
+	in.checkSizeLocked(received)
 }
 
-// countUnwanted counts one message that is not recorded. mu is held.
-func (in *Intake) countUnwanted(c *account.Connection) {
+// countUnwantedLocked counts one message that is not recorded.
+func (in *Intake) countUnwantedLocked(c *account.Connection) {
 	switch {
-	case in.hasEnough(c.Topic()):
+	case in.hasEnoughLocked(c.Topic()):
 	case in.mode.Ended:
 		c.Topic().Drop(control.DropDisk, 1)
 	default:
@@ -301,7 +301,7 @@ func (in *Intake) countUnwanted(c *account.Connection) {
 func (f *LargeFrame) Abort() {
 	in := f.link.in
 	in.mu.Lock()
-	f.giveUp()
+	f.giveUpLocked()
 	in.mu.Unlock()
 	in.cfg.Log.Debug("message cut off", zap.String("topic", f.link.connection.Topic().Name()))
 }
@@ -315,7 +315,7 @@ func (l *Link) countMissed(n int) {
 	in := l.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if l.publisher.AddMissed(n, in.accepts(l.connection.Topic())) {
+	if l.publisher.AddMissed(n, in.acceptsLocked(l.connection.Topic())) {
 		signal(in.gaps)
 	}
 }

@@ -54,7 +54,7 @@ func (d Links) OpenLink(t *account.Topic, info tcpros.LinkInfo) (*Link, error) {
 	}
 	t.NotePickup()
 	in.accounts.EnsureListed(t)
-	return in.connect(t, c, info), nil
+	return in.connectLocked(t, c, info), nil
 }
 
 // Refuse counts a publisher that the node does not take: no file descriptor is left, or its connection header is too long.
@@ -113,14 +113,14 @@ func (d Links) NoteUnread(now, ever string) {
 func (d Links) UnblockLinks() {
 	in := d.in
 	in.mu.Lock()
-	in.sealOpen()
+	in.sealOpenLocked()
 	in.pool.SetBudget(-1)
 	in.mu.Unlock()
 }
 
-// connect counts a link to a publisher and returns its sink. c is the connection with the header of the
-// link; with nil, connect makes one. mu is held.
-func (in *Intake) connect(t *account.Topic, c *account.Connection, info tcpros.LinkInfo) *Link {
+// connectLocked counts a link to a publisher and returns its sink. c is the connection with the header of the link;
+// with nil, connect makes one.
+func (in *Intake) connectLocked(t *account.Topic, c *account.Connection, info tcpros.LinkInfo) *Link {
 	header := rosbag.Header(info.Header)
 	if c == nil {
 		c = in.accounts.Connect(t, header)
@@ -128,7 +128,7 @@ func (in *Intake) connect(t *account.Topic, c *account.Connection, info tcpros.L
 	}
 	c.LinkOpened()
 	pub := in.accounts.Publisher(c.Topic(), account.PublisherID(header, info.PublisherURI), info.Topic)
-	again := pub.Open(account.Clip(info.PublisherURI), in.accepts(c.Topic()), time.Now())
+	again := pub.Open(account.Clip(info.PublisherURI), in.acceptsLocked(c.Topic()), time.Now())
 	l := &Link{in: in, connection: c, publisher: pub}
 	// rospy sends each new subscriber of a latched topic a copy with a number that no other subscriber sees.
 	// UDPROS counts its losses itself.

@@ -20,7 +20,7 @@ func (d Links) OpenMarks(topic string, typ OwnType) (*Link, error) {
 	if err := in.mode.CanMark(); err != nil {
 		return nil, err
 	}
-	return in.openOwn(topic, typ, false), nil
+	return in.openOwnLocked(topic, typ, false), nil
 }
 
 // AppendOwn records a message of the recorder itself, dated back to at as far as the rotation allows. It returns the time
@@ -32,13 +32,13 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time, asked bool) (time.
 	if err := in.mode.CanMark(); err != nil {
 		return time.Time{}, err
 	}
-	in.rotateIfDue(time.Now())
+	in.rotateIfDueLocked(time.Now())
 	need := in.pool.Weight(len(frame) + RecordOverhead + c.Bytes())
-	if !asked && (!in.pool.Admits(c.Topic().Memory(), need, true) || in.filling.Open == nil && in.pool.LargeFirst() || !in.openChunk()) {
+	if !asked && (!in.pool.Admits(c.Topic().Memory(), need, true) || in.filling.Open == nil && in.pool.LargeFirst() || !in.openChunkLocked()) {
 		return time.Time{}, control.ErrNoRoom
 	}
 	if in.filling.Open == nil {
-		in.waitForChunk(c.Topic()) // the state may change meanwhile
+		in.waitForChunkLocked(c.Topic()) // the state may change meanwhile
 		if err := in.mode.CanMark(); err != nil {
 			return time.Time{}, err
 		}
@@ -50,7 +50,7 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time, asked bool) (time.
 	}
 	in.filling.Saw(now)
 	c.Published(now)
-	in.add(c, frame, 1, rosbag.TimeOf(bagTime), now)
+	in.addLocked(c, frame, 1, rosbag.TimeOf(bagTime), now)
 	if c.Topic().Tally().Messages == before {
 		return time.Time{}, control.ErrNoRoom
 	}
@@ -62,7 +62,7 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time, asked bool) (time.
 func (d Links) OpenLatched(topic string, typ OwnType, everyFile bool) *Link {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
-	l := d.in.openOwn(topic, typ, true)
+	l := d.in.openOwnLocked(topic, typ, true)
 	if everyFile {
 		l.connection.Source().RepeatInEachFile()
 	}
@@ -76,8 +76,8 @@ func (l *Link) DropOversize() {
 	l.connection.Topic().Drop(control.DropOversize, 1)
 }
 
-// openOwn makes a link for messages of the recorder itself. Others may publish the topic, too. mu is held.
-func (in *Intake) openOwn(topic string, typ OwnType, latching bool) *Link {
+// openOwnLocked makes a link for messages of the recorder itself. Others may publish the topic, too.
+func (in *Intake) openOwnLocked(topic string, typ OwnType, latching bool) *Link {
 	h := tcpros.Header{
 		{Key: "callerid", Value: in.cfg.Node},
 		{Key: "latching", Value: "1"},
@@ -90,5 +90,5 @@ func (in *Intake) openOwn(topic string, typ OwnType, latching bool) *Link {
 		h = slices.Delete(h, 1, 2)
 	}
 	t := in.accounts.OwnTopic(topic)
-	return in.connect(t, t.Find(rosbag.Header(h)), tcpros.LinkInfo{Topic: topic, PublisherURI: in.cfg.Node, Header: h})
+	return in.connectLocked(t, t.Find(rosbag.Header(h)), tcpros.LinkInfo{Topic: topic, PublisherURI: in.cfg.Node, Header: h})
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// checkSize ends the file if it has reached its maximum size. mu is held.
-func (in *Intake) checkSize(now time.Time) {
+// checkSizeLocked ends the file if it has reached its maximum size.
+func (in *Intake) checkSizeLocked(now time.Time) {
 	switch {
 	case in.rotation.Left() >= 0:
 	case in.rotation.Splits():
-		in.nextFile(now)
+		in.nextFileLocked(now)
 	case !in.mode.Full:
 		in.mode.Full = true
 		in.room.Broadcast()
@@ -20,33 +20,33 @@ func (in *Intake) checkSize(now time.Time) {
 	}
 }
 
-// rotationTime returns now by the clock of the rotation. mu is held.
-func (in *Intake) rotationTime(now time.Time) time.Time {
+// rotationTimeLocked returns now by the clock of the rotation.
+func (in *Intake) rotationTimeLocked(now time.Time) time.Time {
 	in.rotation.SetBack(in.cfg.Sim.GoneBack())
 	return in.cfg.Sim.Steady(now)
 }
 
-// rotateIfDue begins the next file, and ends a post-roll, if that is due. mu is held.
-func (in *Intake) rotateIfDue(now time.Time) {
+// rotateIfDueLocked begins the next file, and ends a post-roll, if that is due.
+func (in *Intake) rotateIfDueLocked(now time.Time) {
 	if in.rotation.Due(in.cfg.Sim.Steady(now)) {
-		in.nextFile(now)
+		in.nextFileLocked(now)
 	}
 	if in.ring.Due(now) {
-		in.endSnapshot()
+		in.endSnapshotLocked()
 	}
 }
 
-// nextFile begins the next file, because the present file has reached a limit. While nothing is recorded, nextFile does
-// nothing: the first message that is recorded again begins the file. mu is held.
-func (in *Intake) nextFile(now time.Time) {
+// nextFileLocked begins the next file, because the present file has reached a limit. While nothing is recorded,
+// nextFile does nothing: the first message that is recorded again begins the file.
+func (in *Intake) nextFileLocked(now time.Time) {
 	if in.mode.Records() {
-		in.rotate(now)
+		in.rotateLocked(now)
 	}
 }
 
-// fileStart returns how a file that begins now begins: with the latched messages of all publishers. If resumed is set,
-// no file begins, but a pause has ended, and only messages that came in the pause are repeated. mu is held.
-func (in *Intake) fileStart(now time.Time, resumed bool) *queue.FileStart {
+// fileStartLocked returns how a file that begins now begins: with the latched messages of all publishers. If resumed
+// is set, no file begins, but a pause has ended, and only messages that came in the pause are repeated.
+func (in *Intake) fileStartLocked(now time.Time, resumed bool) *queue.FileStart {
 	o := &queue.FileStart{
 		At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.rotation.Part(), Resumed: resumed,
 	}
@@ -60,25 +60,25 @@ func (in *Intake) fileStart(now time.Time, resumed bool) *queue.FileStart {
 	return o
 }
 
-// rotate makes all messages from now on go into the next file, which the sink opens after it has written the chunks
-// in the queue. mu is held.
-func (in *Intake) rotate(now time.Time) *queue.Command {
-	in.sealOpen()
-	return in.enqueue(&queue.Command{Kind: queue.Rotate, Start: in.beginFile(now, in.rotation.Advance)})
+// rotateLocked makes all messages from now on go into the next file, which the sink opens after it has written the
+// chunks in the queue.
+func (in *Intake) rotateLocked(now time.Time) *queue.Command {
+	in.sealOpenLocked()
+	return in.enqueueLocked(&queue.Command{Kind: queue.Rotate, Start: in.beginFileLocked(now, in.rotation.Advance)})
 }
 
-// beginFile makes all messages from now on go into another file, and returns how the file begins. advance is the function
-// of the rotation that begins the file. mu is held.
-func (in *Intake) beginFile(now time.Time, advance func(now time.Time)) *queue.FileStart {
+// beginFileLocked makes all messages from now on go into another file, and returns how the file begins. advance is
+// the function of the rotation that begins the file.
+func (in *Intake) beginFileLocked(now time.Time, advance func(now time.Time)) *queue.FileStart {
 	now = in.filling.Later(now)
-	advance(in.rotationTime(now))
-	in.filling.BeginFile(in.sealLimit())
-	return in.fileStart(now, false)
+	advance(in.rotationTimeLocked(now))
+	in.filling.BeginFile(in.sealLimitLocked())
+	return in.fileStartLocked(now, false)
 }
 
-// enqueue queues a command behind the chunks that were submitted. mu is held.
+// enqueueLocked queues a command behind the chunks that were submitted.
 // See ADR 0030.
-func (in *Intake) enqueue(c *queue.Command) *queue.Command {
+func (in *Intake) enqueueLocked(c *queue.Command) *queue.Command {
 	c.Done = make(chan struct{})
 	in.queue.Put(queue.Item{Command: c})
 	return c

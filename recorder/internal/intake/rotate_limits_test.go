@@ -20,7 +20,7 @@ func TestNoNextFile(t *testing.T) {
 		p := bareIntake(-1, 800)
 		p.mode.State = control.StateRecording
 		set(p)
-		p.nextFile(time.Now())
+		p.nextFileLocked(time.Now())
 		if began := p.rotation.Part() == 1; began != (name == "recording") {
 			t.Errorf("%s: the next file began: %v", name, began)
 		}

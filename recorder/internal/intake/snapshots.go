@@ -127,7 +127,7 @@ func (d Snapshots) Trigger(at time.Time) (*ring.Snapshot, error) {
 		return nil, control.ErrNotRecording
 	}
 	if in.ring.Due(at) {
-		in.endSnapshot()
+		in.endSnapshotLocked()
 	}
 	in.ring.Trigger(at)
 	return in.ring.InPostRoll(), nil
@@ -149,12 +149,12 @@ func (d Snapshots) BeginSnapshot(sn *ring.Snapshot) bool {
 	if in.mode.Ended {
 		return false
 	}
-	in.sealOpen()
+	in.sealOpenLocked()
 	in.rotation.SnapshotBegan()
 	postRoll := in.ring.Begin(sn, latch.AtTrigger(in.accounts.Sources()))
-	in.enqueue(&queue.Command{Kind: queue.Snapshot, Snapshot: sn})
+	in.enqueueLocked(&queue.Command{Kind: queue.Snapshot, Snapshot: sn})
 	if !postRoll {
-		in.endSnapshot()
+		in.endSnapshotLocked()
 		return true
 	}
 	sn.NeedRecords(in.accounts.Stored()) // they may be in chunks that are not in memory any more
@@ -183,11 +183,11 @@ func (d Snapshots) SnapshotClosed() {
 	d.in.ring.FileCompleted()
 }
 
-// endSnapshot ends the post-roll in progress, if there is one. Messages that were received until now belong to its
-// snapshot. mu is held.
-func (in *Intake) endSnapshot() {
+// endSnapshotLocked ends the post-roll in progress, if there is one. Messages that were received until now belong to
+// its snapshot.
+func (in *Intake) endSnapshotLocked() {
 	if sn := in.ring.End(); sn != nil {
-		in.sealOpen()
-		in.enqueue(&queue.Command{Kind: queue.EndSnapshot, Snapshot: sn})
+		in.sealOpenLocked()
+		in.enqueueLocked(&queue.Command{Kind: queue.EndSnapshot, Snapshot: sn})
 	}
 }

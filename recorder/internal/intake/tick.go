@@ -10,10 +10,10 @@ import (
 // Tick seals an old chunk, begins the next file and ends a post-roll if that is due, and logs news.
 func (in *Intake) Tick(now time.Time) {
 	in.mu.Lock()
-	in.rotation.Schedule(in.rotationTime(now))
-	in.rotateIfDue(now)
+	in.rotation.Schedule(in.rotationTimeLocked(now))
+	in.rotateIfDueLocked(now)
 	if in.filling.Old(now, in.cfg.Flush) {
-		in.sealOpen()
+		in.sealOpenLocked()
 	}
 	in.pool.Turns().Expire(now)
 	found := News{Ring: in.ring.TakeShortage(now), Latched: in.latched.TakeShortage()}
@@ -24,7 +24,7 @@ func (in *Intake) Tick(now time.Time) {
 		in.newsAt = now
 		found.Drops = in.accounts.NewDrops(now)
 		found.Publishers = in.accounts.PublisherNews(now)
-		in.accounts.ReleaseGone(&in.latched, in.needed, now)
+		in.accounts.ReleaseGone(&in.latched, in.neededLocked, now)
 	}
 	in.mu.Unlock()
 	found.Log(in.cfg.Log)
@@ -33,10 +33,10 @@ func (in *Intake) Tick(now time.Time) {
 // Close ends the intake: it queues the open chunk, the end of a post-roll and the account of losses.
 func (in *Intake) Close() {
 	in.mu.Lock()
-	in.sealOpen()
-	in.endSnapshot()
+	in.sealOpenLocked()
+	in.endSnapshotLocked()
 	in.mode.Ended = true
-	in.enqueue(&queue.Command{Kind: queue.Report})
+	in.enqueueLocked(&queue.Command{Kind: queue.Report})
 	last := News{Latched: in.latched.TakeShortage()}
 	in.mu.Unlock()
 	in.room.Broadcast()
@@ -54,8 +54,8 @@ func (in *Intake) Abandon() {
 	in.room.Broadcast()
 }
 
-// needed reports whether a file that is not closed, a chunk or a latched message needs the connection. mu is held.
-func (in *Intake) needed(c *account.Connection) bool {
+// neededLocked reports whether a file that is not closed, a chunk or a latched message needs the connection.
+func (in *Intake) neededLocked(c *account.Connection) bool {
 	switch {
 	case in.ring.Writing(): // the file of a snapshot has connections, too
 		return true

@@ -177,7 +177,7 @@ func (t *Tap) add(l *link, typ msgType, definition string) {
 	v := of[i]
 	v.links = append(v.links, l)
 	l.feed.Store(v.feed)
-	t.update(l.topic, of)
+	t.updateLocked(l.topic, of)
 }
 
 // remove takes a link out of its topic.
@@ -196,14 +196,14 @@ func (t *Tap) remove(l *link) {
 		of = slices.Delete(of, i, i+1)
 		t.topics[l.topic] = of
 	}
-	t.update(l.topic, of)
+	t.updateLocked(l.topic, of)
 	if len(of) == 0 {
 		delete(t.topics, l.topic)
 	}
 }
 
-// update opens the channel for the first type of a topic, and tells viewers what they cannot see. mu is held.
-func (t *Tap) update(name string, of variants) {
+// updateLocked opens the channel for the first type of a topic, and tells viewers what they cannot see.
+func (t *Tap) updateLocked(name string, of variants) {
 	if len(of) == 0 {
 		t.store.SetNotice(name, "")
 		return
@@ -262,7 +262,7 @@ func (t *Tap) updateNotice(topic string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if of := t.topics[topic]; of != nil {
-		t.update(topic, of)
+		t.updateLocked(topic, of)
 	}
 }
 

@@ -89,7 +89,7 @@ func TestReplacedEntry(t *testing.T) {
 		t.Fatalf("%v is due", e)
 	}
 	r.Add(k, "", 0, nil)
-	r.book.plan(old, time.Now()) // as process does
+	r.book.planLocked(old, time.Now()) // as process does
 	e, _ := r.book.mostUrgent(time.Now())
 	if e == old || e == nil {
 		t.Fatal("the old registration is due")

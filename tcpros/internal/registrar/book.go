@@ -83,7 +83,7 @@ func (b *book) add(k rosapi.Key, typ string, priority int, sub Listener) (first 
 	}
 	b.entries[k] = e
 	b.agenda.add(e, priority)
-	b.plan(e, now)
+	b.planLocked(e, now)
 	return first
 }
 
@@ -100,7 +100,7 @@ func (b *book) remove(k rosapi.Key) {
 		delete(b.entries, k)
 		b.agenda.drop(e)
 	} else {
-		b.plan(e, time.Now())
+		b.planLocked(e, time.Now())
 	}
 }
 
@@ -117,7 +117,7 @@ func (b *book) publisherUpdate(topic string, uris []string) bool {
 	}
 	now := time.Now()
 	e.update.pending, e.update.last = uris, now
-	b.plan(e, now)
+	b.planLocked(e, now)
 	return true
 }
 
@@ -142,9 +142,9 @@ func (b *book) confirmed(k rosapi.Key) (publishers int, ok bool) {
 	return len(e.confirmed), true
 }
 
-// plan updates the agenda for the present state of e, unless another entry has replaced e. Call
-// plan after each change of an entry. Called with b.mu held.
-func (b *book) plan(e *entry, now time.Time) {
+// planLocked updates the agenda for the present state of e, unless another entry has replaced e. Call it after each
+// change of an entry.
+func (b *book) planLocked(e *entry, now time.Time) {
 	if b.entries[e.key] == e {
 		b.agenda.update(e, now, b.timing.UpdateEvery)
 	}
@@ -173,13 +173,13 @@ func (b *book) compare(nodes map[rosapi.Key][]string, callerID string) (unreache
 			continue
 		}
 		if k.Kind == rosapi.Service && len(nodes[k]) > 0 {
-			b.setProvider(e, nodes[k][0], nodes[k][0] == callerID)
+			b.setProviderLocked(e, nodes[k][0], nodes[k][0] == callerID)
 			continue
 		}
 		if !slices.Contains(nodes[k], callerID) {
 			b.log.Warn("the master has lost a registration", zap.String("name", k.Name), zap.Stringer("kind", k.Kind))
 			e.registered, e.notBefore = false, time.Time{}
-			b.plan(e, now)
+			b.planLocked(e, now)
 			lost = true
 			continue
 		}
@@ -193,7 +193,7 @@ func (b *book) compare(nodes map[rosapi.Key][]string, callerID string) (unreache
 		case e.refresh:
 		case names != e.nodeNames:
 			e.refresh = true
-			b.plan(e, now)
+			b.planLocked(e, now)
 		case !e.sub.AllUp():
 			waiting = append(waiting, e)
 		}
@@ -201,27 +201,26 @@ func (b *book) compare(nodes map[rosapi.Key][]string, callerID string) (unreache
 			unreachedTopic = k.Name
 		}
 	}
-	b.refreshOldest(waiting, now)
+	b.refreshOldestLocked(waiting, now)
 	return unreachedTopic, lost
 }
 
-// refreshOldest requests new lists of publishers for the refreshMost topics whose lists are the
-// oldest, among topics with an unreached publisher: that publisher may have restarted with another
-// address. Nodes that have crashed stay listed forever, and may have had many topics: requesting
-// all lists would keep the master busy. Called with b.mu held.
-func (b *book) refreshOldest(waiting []*entry, now time.Time) {
+// refreshOldestLocked requests new lists of publishers for the refreshMost topics whose lists are the oldest, among
+// topics with an unreached publisher: that publisher may have restarted with another address. Nodes that have crashed
+// stay listed forever, and may have had many topics: requesting all lists would keep the master busy.
+func (b *book) refreshOldestLocked(waiting []*entry, now time.Time) {
 	if len(waiting) > refreshMost {
 		slices.SortFunc(waiting, func(a, b *entry) int { return a.answeredAt.Compare(b.answeredAt) })
 		waiting = waiting[:refreshMost]
 	}
 	for _, e := range waiting {
 		e.refresh = true
-		b.plan(e, now)
+		b.planLocked(e, now)
 	}
 }
 
-// setProvider records whether this node or another provides a service. Called with b.mu held.
-func (b *book) setProvider(e *entry, by string, mine bool) {
+// setProviderLocked records whether this node or another provides a service.
+func (b *book) setProviderLocked(e *entry, by string, mine bool) {
 	if !mine {
 		b.log.Warn("another node provides this service now", zap.String("service", e.key.Name), zap.String("by", by))
 	}
@@ -249,7 +248,7 @@ func (b *book) registerAll() {
 	now := time.Now()
 	for _, e := range b.entries {
 		e.registered, e.retryLinks, e.notBefore, e.compared = false, true, time.Time{}, false
-		b.plan(e, now)
+		b.planLocked(e, now)
 	}
 }
 
@@ -264,7 +263,7 @@ func (b *book) setNameTaken(taken bool) {
 	b.agenda.onlyRemovals = taken
 	now := time.Now()
 	for _, e := range b.entries {
-		b.plan(e, now)
+		b.planLocked(e, now)
 	}
 }
 
@@ -284,7 +283,7 @@ func (b *book) begin(e *entry) task {
 	if t.hint != nil && e.update.tokens > 0 {
 		e.update.tokens--
 	}
-	b.plan(e, time.Now())
+	b.planLocked(e, time.Now())
 	return t
 }
 
@@ -303,7 +302,7 @@ func (b *book) recordResult(e *entry, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	defer func() { b.plan(e, now) }()
+	defer func() { b.planLocked(e, now) }()
 	if err != nil {
 		e.notBefore = now.Add(b.timing.refusedWait)
 		b.log.Warn("registration refused by the master", zap.String("name", e.key.Name), zap.Stringer("kind", e.key.Kind), zap.Error(err))
@@ -337,7 +336,7 @@ func (b *book) everRegistered(e *entry) bool {
 func (b *book) recordProvider(e *entry, by string, mine bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.setProvider(e, by, mine)
+	b.setProviderLocked(e, by, mine)
 }
 
 // tried returns the entries that may be registered.

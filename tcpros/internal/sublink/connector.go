@@ -147,7 +147,7 @@ func (c *Connector) start(now time.Time) (next time.Time, unlisted bool) {
 		c.tokens, c.refilled = min(c.tokens+n, retryBurst), now
 	}
 	for c.later.Len() > 0 && !c.later.List[0].sched.dueAt.After(now) {
-		c.schedule(c.later.List[0], time.Time{})
+		c.scheduleLocked(c.later.List[0], time.Time{})
 	}
 	for c.ready.Len() > 0 {
 		l := c.ready.List[0]
@@ -155,11 +155,11 @@ func (c *Connector) start(now time.Time) (next time.Time, unlisted bool) {
 		case l.sched.rated && c.tokens == 0:
 			return c.refilled.Add(retryEvery), len(c.unlisted) > 0
 		case !l.sched.peer.admits(l):
-			c.park(l)
+			c.parkLocked(l)
 		case !l.sched.peer.accepts && c.probes >= c.maxProbes:
 			return next, len(c.unlisted) > 0
 		default:
-			c.begin(l)
+			c.beginLocked(l)
 		}
 	}
 	if c.later.Len() > 0 {
@@ -168,9 +168,9 @@ func (c *Connector) start(now time.Time) (next time.Time, unlisted bool) {
 	return next, len(c.unlisted) > 0
 }
 
-// begin starts an attempt of l. Called with c.mu held.
-func (c *Connector) begin(l *link) {
-	c.takeOut(l)
+// beginLocked starts an attempt of l.
+func (c *Connector) beginLocked(l *link) {
+	c.takeOutLocked(l)
 	timeout := time.Duration(0)
 	if l.sched.rated {
 		c.tokens--
@@ -229,10 +229,10 @@ func (c *Connector) probePeer(ctx context.Context, l *link, timeout time.Duratio
 	c.probes--
 	if err == nil {
 		l.sched.peer.accepts, l.sched.peer.leader = true, nil
-		c.unpark(l.sched.peer)
+		c.unparkLocked(l.sched.peer)
 		for _, x := range slices.Clone(c.ready.List) {
 			if x.sched.peer == l.sched.peer && x.sched.rated {
-				c.schedule(x, time.Time{})
+				c.scheduleLocked(x, time.Time{})
 			}
 		}
 	}
@@ -247,7 +247,7 @@ func (c *Connector) reached(l *link) {
 	defer c.mu.Unlock()
 	l.sched.reached, l.sched.failing = true, false
 	l.sched.peer.attempts--
-	c.unpark(l.sched.peer)
+	c.unparkLocked(l.sched.peer)
 	c.signal()
 }
 
@@ -275,17 +275,17 @@ func (c *Connector) ended(ctx context.Context, l *link, lived time.Duration, err
 	}
 	switch {
 	case l.sub.closed || !l.listed.Load():
-		c.forget(l)
+		c.forgetLocked(l)
 	case l.sched.again:
-		c.schedule(l, time.Time{})
+		c.scheduleLocked(l, time.Time{})
 	default:
-		c.schedule(l, time.Now().Add(wait))
+		c.scheduleLocked(l, time.Now().Add(wait))
 	}
-	c.unpark(p)
+	c.unparkLocked(p)
 }
 
-// add adds a link that has not tried yet. Called with c.mu held.
-func (c *Connector) add(l *link) {
+// addLocked adds a link that has not tried yet.
+func (c *Connector) addLocked(l *link) {
 	p := c.peers[l.hostport]
 	if p == nil {
 		p = &peer{}
@@ -293,12 +293,12 @@ func (c *Connector) add(l *link) {
 	}
 	p.links++
 	l.sched.peer = p
-	c.schedule(l, time.Time{})
+	c.scheduleLocked(l, time.Time{})
 }
 
-// schedule lets l try at the time at, or at once if at is zero. Called with c.mu held.
-func (c *Connector) schedule(l *link, at time.Time) {
-	c.takeOut(l)
+// scheduleLocked lets l try at the time at, or at once if at is zero.
+func (c *Connector) scheduleLocked(l *link, at time.Time) {
+	c.takeOutLocked(l)
 	if !at.IsZero() {
 		l.sched.dueAt = at
 		c.later.Add(l)
@@ -312,22 +312,22 @@ func (c *Connector) schedule(l *link, at time.Time) {
 	l.sched.waits = &c.ready
 }
 
-// retry lets l try at once, and also the link that probes its node, if there is one: l would have to
-// wait for that probe. Called with c.mu held.
-func (c *Connector) retry(l *link) {
+// retryLocked lets l try at once, and also the link that probes its node, if there is one: l would have to wait for
+// that probe.
+func (c *Connector) retryLocked(l *link) {
 	for _, x := range []*link{l, l.sched.peer.leader} {
 		switch {
 		case x == nil: // no link probes the node
 		case x.sched.running:
 			x.sched.again = true
 		case x.sched.waits == &c.later:
-			c.schedule(x, time.Time{})
+			c.scheduleLocked(x, time.Time{})
 		}
 	}
 }
 
-// takeOut removes l from the heap or list in which it waits. Called with c.mu held.
-func (c *Connector) takeOut(l *link) {
+// takeOutLocked removes l from the heap or list in which it waits.
+func (c *Connector) takeOutLocked(l *link) {
 	if l.sched.waits != nil {
 		l.sched.waits.Remove(l.sched.slot)
 		l.sched.waits = nil
@@ -342,27 +342,27 @@ func (c *Connector) takeOut(l *link) {
 	}
 }
 
-// drop ends l if l is running, and otherwise forgets l. Called with c.mu held.
-func (c *Connector) drop(l *link) {
+// dropLocked ends l if l is running, and otherwise forgets l.
+func (c *Connector) dropLocked(l *link) {
 	if l.sched.running {
 		l.sched.end()
 		return
 	}
-	c.forget(l)
+	c.forgetLocked(l)
 }
 
-// forget removes a link that is not running. Called with c.mu held.
-func (c *Connector) forget(l *link) {
-	c.takeOut(l)
+// forgetLocked removes a link that is not running.
+func (c *Connector) forgetLocked(l *link) {
+	c.takeOutLocked(l)
 	delete(c.unlisted, l)
-	l.sub.removeLink(l)
+	l.sub.removeLinkLocked(l)
 	p := l.sched.peer
 	if p.links--; p.links == 0 {
 		delete(c.peers, l.hostport)
 	}
 	if p.leader == l {
 		p.leader = nil
-		c.unpark(p)
+		c.unparkLocked(p)
 		c.signal()
 	}
 }

@@ -493,7 +493,7 @@ func TestStartIsLimited(t *testing.T) {
 			if tc.next > 0 {
 				want = c.refilled.Add(tc.next)
 			}
-			c.schedule(l, at)
+			c.scheduleLocked(l, at)
 			if unlisted {
 				c.unlisted[l] = struct{}{}
 			}
@@ -514,7 +514,7 @@ func TestFreeRetries(t *testing.T) {
 		for accepts, want := range map[bool]bool{false: want.silent, true: want.accepts} {
 			l := waiting(c, failed)
 			l.sched.peer.accepts = accepts
-			if c.schedule(l, time.Time{}); l.sched.rated != want {
+			if c.scheduleLocked(l, time.Time{}); l.sched.rated != want {
 				t.Errorf("%d failures of a node that accepts (%v): rated %v, want %v", failed, accepts, l.sched.rated, want)
 			}
 		}
@@ -641,7 +641,7 @@ func TestAcceptedNodeFreesItsLinks(t *testing.T) {
 	leader, rated, fresh, other := waiting(c, 1), waiting(c, 1), waiting(c, 0), waiting(c, 1)
 	rated.sched.peer, fresh.sched.peer = leader.sched.peer, leader.sched.peer
 	for _, l := range []*link{rated, fresh, other} {
-		c.schedule(l, time.Time{})
+		c.scheduleLocked(l, time.Time{})
 	}
 	places := []uint64{fresh.sched.order, other.sched.order}
 	if err := c.probePeer(t.Context(), leader, 0); err != nil {
@@ -723,7 +723,7 @@ func TestLinksThatAskOneNode(t *testing.T) {
 // the others to this node wait for that probe.
 func TestRetry(t *testing.T) {
 	t.Parallel()
-	later := func(c *Connector, l *link) { c.schedule(l, time.Now().Add(time.Hour)) }
+	later := func(c *Connector, l *link) { c.scheduleLocked(l, time.Now().Add(time.Hour)) }
 	running := func(_ *Connector, l *link) { l.sched.running = true }
 	type after struct{ tries, again bool } // tries at once; tries at once when it has ended
 	for name, tc := range map[string]struct {
@@ -734,22 +734,22 @@ func TestRetry(t *testing.T) {
 		"waits":                            {nil, later, after{}, after{true, false}},
 		"waits, as the link that probes":   {later, later, after{true, false}, after{true, false}},
 		"waits while another probes":       {running, later, after{false, true}, after{true, false}},
-		"is parked":                        {nil, (*Connector).park, after{}, after{}},
-		"is parked for the link that will": {later, (*Connector).park, after{true, false}, after{}},
-		"is parked for the probe":          {running, (*Connector).park, after{false, true}, after{}},
+		"is parked":                        {nil, (*Connector).parkLocked, after{}, after{}},
+		"is parked for the link that will": {later, (*Connector).parkLocked, after{true, false}, after{}},
+		"is parked for the probe":          {running, (*Connector).parkLocked, after{false, true}, after{}},
 		"is up":                            {nil, running, after{}, after{false, true}},
 		"is up while another will probe":   {later, running, after{true, false}, after{false, true}},
 	} {
 		c := NewConnector(&Env{})
 		l, other := waiting(c, 1), waiting(c, 1)
 		other.sched.peer = l.sched.peer
-		c.takeOut(other)
+		c.takeOutLocked(other)
 		if tc.probes != nil {
 			l.sched.peer.leader = other
 			tc.probes(c, other)
 		}
 		tc.state(c, l)
-		c.retry(l)
+		c.retryLocked(l)
 		of := func(x *link) after { return after{x.sched.waits == &c.ready, x.sched.again} }
 		if of(other) != tc.other || of(l) != tc.link {
 			t.Errorf("%s: the other link %+v, want %+v; the link %+v, want %+v", name, of(other), tc.other, of(l), tc.link)
@@ -762,9 +762,9 @@ func TestRetryKeepsThePlace(t *testing.T) {
 	t.Parallel()
 	c := NewConnector(&Env{})
 	first, second := waiting(c, 0), waiting(c, 0)
-	c.schedule(first, time.Time{})
-	c.schedule(second, time.Time{})
-	c.retry(first)
+	c.scheduleLocked(first, time.Time{})
+	c.scheduleLocked(second, time.Time{})
+	c.retryLocked(first)
 	if c.ready.List[0] != first {
 		t.Error("another link goes first")
 	}

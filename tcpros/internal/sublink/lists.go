@@ -44,7 +44,7 @@ func (c *Connector) update(s *Subscription, p rosapi.Publishers) {
 			l.sched.epoch, l.sched.idleChecks = p.Epoch, 0
 			delete(c.unlisted, l)
 			if p.RetryNow {
-				c.retry(l)
+				c.retryLocked(l)
 			}
 			continue
 		}
@@ -52,9 +52,9 @@ func (c *Connector) update(s *Subscription, p rosapi.Publishers) {
 			l.sched.epoch = p.Epoch
 			l.sched.place = len(s.links)
 			s.links = append(s.links, l)
-			c.add(l)
+			c.addLocked(l)
 			if p.RetryNow {
-				c.retry(l)
+				c.retryLocked(l)
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func (c *Connector) update(s *Subscription, p rosapi.Publishers) {
 			// at once, and a second session would repeat the latched messages. dropUnlisted ends
 			// the session.
 			if !l.sched.running || l.sched.peer.leader == l {
-				c.drop(l)
+				c.dropLocked(l)
 			}
 		} else if l.listed.Load() {
 			l.orphan.Store(true)
@@ -101,7 +101,7 @@ func (c *Connector) dropUnlisted() {
 			l.sched.idleChecks = 0
 		} else if l.sched.idleChecks++; l.sched.idleChecks >= most {
 			l.listed.Store(false)
-			c.drop(l)
+			c.dropLocked(l)
 		}
 	}
 }
@@ -112,6 +112,6 @@ func (c *Connector) close(s *Subscription) {
 	defer c.mu.Unlock()
 	s.closed = true
 	for _, l := range slices.Clone(s.links) { // drop removes links from s.links
-		c.drop(l)
+		c.dropLocked(l)
 	}
 }

@@ -26,15 +26,15 @@ func (p *peer) admits(l *link) bool {
 	return p.attempts < callsPerPeer
 }
 
-// park lets l wait for its node. Called with c.mu held.
-func (c *Connector) park(l *link) {
-	c.takeOut(l)
+// parkLocked lets l wait for its node.
+func (c *Connector) parkLocked(l *link) {
+	c.takeOutLocked(l)
 	l.sched.parked, l.sched.slot = true, len(l.sched.peer.parked)
 	l.sched.peer.parked = append(l.sched.peer.parked, l)
 }
 
-// unpark lets as many parked links try as the node admits. Called with c.mu held.
-func (c *Connector) unpark(p *peer) {
+// unparkLocked lets as many parked links try as the node admits.
+func (c *Connector) unparkLocked(p *peer) {
 	room := 0
 	switch {
 	case p.accepts:
@@ -43,7 +43,7 @@ func (c *Connector) unpark(p *peer) {
 		room = 1
 	}
 	for ; room > 0 && len(p.parked) > 0; room-- {
-		c.schedule(p.parked[0], time.Time{})
+		c.scheduleLocked(p.parked[0], time.Time{})
 	}
 }
 

@@ -118,8 +118,8 @@ func (s *Subscription) AllUp() bool {
 // SetPublishers updates the links from a list of the master.
 func (s *Subscription) SetPublishers(p rosapi.Publishers) { s.connector.update(s, p) }
 
-// removeLink removes a link. Called with connector.mu held.
-func (s *Subscription) removeLink(l *link) {
+// removeLinkLocked removes a link.
+func (s *Subscription) removeLinkLocked(l *link) {
 	last := len(s.links) - 1
 	s.links[l.sched.place] = s.links[last]
 	s.links[l.sched.place].sched.place = l.sched.place

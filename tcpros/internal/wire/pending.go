@@ -121,13 +121,13 @@ func (r *PendingRead) Reserve(bytes int64) error {
 	defer p.mu.Unlock()
 	defer p.changed.Broadcast() // bytes were released, or another read is now the first that waits
 	more := min(bytes, maxPendingRead) - r.bytes
-	for more > 0 && !r.dropped && p.held+more > p.limitFor(r, bytes) {
+	for more > 0 && !r.dropped && p.held+more > p.limitForLocked(r, bytes) {
 		r.waiting = bytes > smallRead
 		wait := slowAfter
-		for dropped := true; dropped && !r.dropped && p.held-p.droppedHeld+more > p.limitFor(r, bytes); {
-			dropped, wait = p.dropSlowest(time.Now())
+		for dropped := true; dropped && !r.dropped && p.held-p.droppedHeld+more > p.limitForLocked(r, bytes); {
+			dropped, wait = p.dropSlowestLocked(time.Now())
 		}
-		if !r.dropped && p.held+more > p.limitFor(r, bytes) {
+		if !r.dropped && p.held+more > p.limitForLocked(r, bytes) {
 			again := time.AfterFunc(wait, p.wakeWaiters)
 			p.changed.Wait()
 			again.Stop()
@@ -145,9 +145,8 @@ func (r *PendingRead) Reserve(bytes int64) error {
 	return nil
 }
 
-// limitFor returns the limit on all charged bytes that applies when r asks for bytes. Called
-// with p.mu held.
-func (p *Pending) limitFor(r *PendingRead, bytes int64) int64 {
+// limitForLocked returns the limit on all charged bytes that applies when r asks for bytes.
+func (p *Pending) limitForLocked(r *PendingRead, bytes int64) int64 {
 	if bytes <= smallRead {
 		return p.limit
 	}
@@ -165,9 +164,9 @@ func (p *Pending) wakeWaiters() {
 	p.changed.Broadcast()
 }
 
-// dropSlowest closes the slowest connection that holds memory. If none is slow, it returns how long
-// to wait before the next check. Called with p.mu held.
-func (p *Pending) dropSlowest(now time.Time) (dropped bool, wait time.Duration) {
+// dropSlowestLocked closes the slowest connection that holds memory. If none is slow, it returns how long to wait
+// before the next check.
+func (p *Pending) dropSlowestLocked(now time.Time) (dropped bool, wait time.Duration) {
 	var slowest *PendingRead
 	var most float64
 	wait = slowAfter

@@ -157,13 +157,13 @@ func (o *Budget) revokeSlowest() (wait time.Duration) {
 	}
 	if slowest != nil {
 		slowest.revoke()
-		o.unshare(slowest)
+		o.unshareLocked(slowest)
 	}
 	return wait
 }
 
-// unshare keeps m from getting more users. The lock is held.
-func (o *Budget) unshare(m *Message) {
+// unshareLocked keeps m from getting more users.
+func (o *Budget) unshareLocked(m *Message) {
 	if o.shared[m.id] == m {
 		delete(o.shared, m.id)
 	}
@@ -191,7 +191,7 @@ func (m *Message) release() {
 		return
 	}
 	m.revoke() // releases the context
-	o.unshare(m)
+	o.unshareLocked(m)
 	delete(o.inUse, m)
 	o.held -= int64(len(m.Body))
 	close(o.freed)

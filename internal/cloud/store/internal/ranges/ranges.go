@@ -138,7 +138,7 @@ func (c *Cache) lookup(index, last int64) (*block, error) {
 		if c.blocks[index-1] != nil {
 			ahead = minReadAhead // a sequential read
 		}
-		b = c.startFetch(index, last-index+1+int64(ahead), 2*ahead)
+		b = c.startFetchLocked(index, last-index+1+int64(ahead), 2*ahead)
 	}
 	c.recent.MoveToFront(b.element)
 	if next := b.readAhead; next > 0 {
@@ -148,7 +148,7 @@ func (c *Cache) lookup(index, last int64) (*block, error) {
 			first++
 		}
 		if first*blockBytes < c.size {
-			c.startFetch(first, int64(next), min(2*next, maxReadAhead))
+			c.startFetchLocked(first, int64(next), min(2*next, maxReadAhead))
 		}
 	}
 	return b, nil
@@ -167,13 +167,13 @@ func (c *Cache) Prefetch(off, n int64) {
 			c.recent.MoveToFront(b.element)
 			continue
 		}
-		c.startFetch(i, last-i+1, 0)
+		c.startFetchLocked(i, last-i+1, 0)
 	}
 }
 
-// startFetch fetches up to count blocks, stopping at one that is cached or being fetched.
-// When the first of them is read, the next ahead blocks are fetched. mu is held.
-func (c *Cache) startFetch(index, count int64, ahead int) *block {
+// startFetchLocked fetches up to count blocks, stopping at one that is cached or being fetched. When the first of
+// them is read, the next ahead blocks are fetched.
+func (c *Cache) startFetchLocked(index, count int64, ahead int) *block {
 	blocks := []*block{}
 	for i := index; i < index+count && i*blockBytes < c.size && c.blocks[i] == nil && len(blocks) < maxBlocks/2; i++ {
 		b := &block{index: i, done: make(chan struct{})}
@@ -182,27 +182,27 @@ func (c *Cache) startFetch(index, count int64, ahead int) *block {
 		blocks = append(blocks, b)
 	}
 	blocks[0].readAhead = ahead
-	c.evict()
+	c.evictLocked()
 	// owner: Close; ends when the blocks have arrived or with ctx.
 	c.fetches.Go(func() { c.fetchWithRetry(blocks) })
 	return blocks[0]
 }
 
-// evict removes the least recently used blocks. mu is held.
-func (c *Cache) evict() {
+// evictLocked removes the least recently used blocks.
+func (c *Cache) evictLocked() {
 	for e := c.recent.Back(); e != nil && len(c.blocks) > maxBlocks; {
 		b, before := e.Value.(*block), e.Prev()
 		select {
 		case <-b.done:
-			c.remove(b)
+			c.removeLocked(b)
 		default: // being fetched
 		}
 		e = before
 	}
 }
 
-// remove removes a block. mu is held.
-func (c *Cache) remove(b *block) {
+// removeLocked removes a block.
+func (c *Cache) removeLocked(b *block) {
 	c.recent.Remove(b.element)
 	delete(c.blocks, b.index)
 }
@@ -291,7 +291,7 @@ func (c *Cache) fail(blocks []*block, err error) {
 	defer c.mu.Unlock()
 	for _, b := range blocks {
 		b.err = err
-		c.remove(b)
+		c.removeLocked(b)
 		close(b.done)
 	}
 }
