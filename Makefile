@@ -16,15 +16,20 @@ TYPECHECK    := $(TOOLS)/typecheck
 export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
+# CLOUD=1 builds programs with the storage of Google and Azure: their SDKs are in a module of their own (ADR 0063).
+CLOUDS := internal/cloud/store/clouds
+WITH_CLOUDS := GOWORK=$(CURDIR)/$(CLOUDS)/go.work
+OVERLAY := -overlay $(CLOUDS)/overlay.json
+
 # The linters look for what vet would find. Without symbols and DWARF the tests link in half the time.
 GOTEST := $(GO) test -vet=off -ldflags='-s -w'
 
 .PHONY: build tools test-tools test-clouds duckdb demo test test-full race check fmt-check cross lint tidy vuln bench bench-record bench-play bench-convert soak fuzz mutate image deb release reproducible pictures clean
 
-build: ## the four programs, static, in bin/; TAGS='gs azblob' for the storage of Google and Azure, too
+build: ## the four programs, static, in bin/; CLOUD=1 for the storage of Google and Azure, too
 	@mkdir -p bin
 	for p in record play bag master; do \
-	  $(GO) build -tags '$(TAGS)' -ldflags '-s -w' -o bin/go$$p ./cmd/$$p || exit; done
+	  $(if $(CLOUD),$(WITH_CLOUDS)) $(GO) build $(if $(CLOUD),$(OVERLAY)) -ldflags '-s -w' -o bin/go$$p ./cmd/$$p || exit; done
 
 demo: build ## play the demo bag, record it, compare
 	$(GO) run ./test/demo
@@ -60,7 +65,7 @@ tools: test-tools $(LINT) $(VULN) ## what check, deb and the tests need, in bin/
 test-tools: $(NFPM) $(S3) ## what make deb and the tests of uploads need
 
 test-clouds: ## the drivers of Google and Azure, against a server that speaks their APIs; compiling the SDKs takes minutes
-	$(GOTEST) -tags 'gs azblob' ./internal/cloud/store
+	$(WITH_CLOUDS) $(GOTEST) $(OVERLAY) ./$(CLOUDS)
 
 duckdb: $(TOOLS)/duckdb ## what TestDuckDB runs the query of docs/storage.md with; needs a C++ compiler
 
@@ -71,7 +76,7 @@ fmt-check: $(LINT)
 
 cross: $(TYPECHECK) ## whether the sources fit the robots' other machines, those where people look at bags, and each storage
 	GOARCH=arm $(TYPECHECK) ./... # the other word size
-	$(TYPECHECK) -tags gs,azblob -tests ./internal/cloud/store # with the tests that only make test-clouds runs
+	$(WITH_CLOUDS) GOFLAGS='$(GOFLAGS) -overlay=$(CLOUDS)/overlay.json' $(TYPECHECK) -tests ./$(CLOUDS) ./internal/cloud/store
 	for system in darwin/arm64 windows/amd64; do \
 	  export GOOS=$${system%/*} GOARCH=$${system#*/}; \
 	  $(TYPECHECK) $$($(GO) list -deps -f '{{with .Module}}{{if .Main}}{{$$.ImportPath}}{{end}}{{end}}' ./cmd/bag) || exit; done
@@ -82,6 +87,7 @@ lint: $(LINT)
 
 tidy:
 	$(GO) mod tidy -diff
+	cd $(CLOUDS) && GOWORK=off $(GO) mod tidy -diff
 
 # The vulnerability database is fetched over the network. Without one this says so
 # and goes on; set VULN_REQUIRED=1 to make that a failure.
@@ -119,7 +125,7 @@ mutate: ## how many wrong operators the tests notice, by area; AREA=player for o
 pictures: ## those of README and docs, in docs/img, from the programs while they play and record the demo bag
 	GOROSBAG_FULL=1 GOROSBAG_REQUIRE_CHROMIUM=1 $(GOTEST) -count=1 -run TestPictures ./test/integration/docs -update
 
-image: ## the container images gorosbag/{gomaster,gorecord,goplay,gobag,demo}; CLOUD=1 with s3://, gs:// and azblob://; GOARCH=arm64 for others
+image: ## the container images gorosbag/{gomaster,gorecord,goplay,gobag,demo}; CLOUD=1 with gs:// and azblob://; GOARCH=arm64 for others
 	GO=$(GO) IMAGE_DIR=$(IMAGE_DIR) CLOUD=$(CLOUD) packaging/images.sh $(IMAGE_TAG)
 
 deb: $(NFPM) ## the Debian package, in bin/deb

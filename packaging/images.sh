@@ -5,8 +5,8 @@
 #
 #   packaging/images.sh TAG [ARCHIVE.tar.gz]
 #
-# No image is pulled, and neither buildx nor BuildKit is needed. CLOUD=1 makes images that can
-# reach every object storage; their tags end in -cloud, and the SDKs make them twice as large.
+# No image is pulled, and neither buildx nor BuildKit is needed. CLOUD=1 makes images that can also
+# reach the storage of Google and Azure; their tags end in -cloud, and the SDKs make them twice as large.
 # IMAGE_DIR is where the programs are put together.
 set -eu
 cd "$(dirname "$0")/.."
@@ -15,8 +15,12 @@ go=${GO:-go}
 tag=$1${CLOUD:+-cloud}
 archive=${2:-}
 dir=${IMAGE_DIR:-bin/image}
-tags=
-[ -z "${CLOUD:-}" ] || tags='gs azblob'
+overlay=
+if [ -n "${CLOUD:-}" ]; then # the SDKs of Google and Azure are in a module of their own
+	GOWORK=$PWD/internal/cloud/store/clouds/go.work
+	export GOWORK
+	overlay='-overlay internal/cloud/store/clouds/overlay.json'
+fi
 
 machine=$($go env GOARCH)
 platform=linux/$machine
@@ -25,7 +29,8 @@ platform=linux/$machine
 rm -rf "$dir"
 mkdir -p "$dir/bags"
 for p in record play bag master; do
-	GOOS=linux CGO_ENABLED=0 $go build -trimpath -tags "$tags" -ldflags '-s -w' -o "$dir/go$p" "./cmd/$p"
+	# shellcheck disable=SC2086 # a list
+	GOOS=linux CGO_ENABLED=0 $go build -trimpath $overlay -ldflags '-s -w' -o "$dir/go$p" "./cmd/$p"
 done
 cp testdata/demo.bag "$dir/"
 revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)

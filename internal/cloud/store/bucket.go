@@ -22,10 +22,8 @@ func openBucket(ctx context.Context, at place.Place, meter *put.Meter) (driver.B
 	switch at.URL.Scheme {
 	case place.SchemeS3:
 		return openS3(at, meter)
-	case place.SchemeGS:
-		return openGS(ctx, at, meter)
-	case place.SchemeAzure:
-		return openAzure(ctx, at, meter)
+	case place.SchemeGS, place.SchemeAzure:
+		return openCloud(ctx, at, meter)
 	}
 	return nil, errNoDriver(at)
 }
@@ -34,9 +32,9 @@ func openBucket(ctx context.Context, at place.Place, meter *put.Meter) (driver.B
 func errNoDriver(at place.Place) error {
 	switch at.URL.Scheme {
 	case place.SchemeGS:
-		return at.Fail(nil, "this build has no driver for Google Cloud Storage: take an image whose tag ends in -cloud, or build with -tags gs")
+		return at.Fail(nil, "this build has no driver for Google Cloud Storage: take an image whose tag ends in -cloud, or build with make build CLOUD=1")
 	case place.SchemeAzure:
-		return at.Fail(nil, "this build has no driver for Azure Blob Storage: take an image whose tag ends in -cloud, or build with -tags azblob")
+		return at.Fail(nil, "this build has no driver for Azure Blob Storage: take an image whose tag ends in -cloud, or build with make build CLOUD=1")
 	}
 	return at.Fail(nil, "cannot be written to: want s3://, gs://, azblob:// or file://")
 }

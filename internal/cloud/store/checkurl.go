@@ -25,10 +25,8 @@ func hasDriver(scheme string) bool {
 	switch scheme {
 	case place.SchemeFile, place.SchemeS3:
 		return true
-	case place.SchemeGS:
-		return hasGS
-	case place.SchemeAzure:
-		return hasAzure
+	case place.SchemeGS, place.SchemeAzure:
+		return hasClouds
 	}
 	return false
 }

@@ -1,8 +1,7 @@
 // Package store reads bags from and uploads them to object storage: S3-compatible stores,
-// Google Cloud Storage, Azure Blob Storage and directories, with the drivers of
-// gocloud.dev/blob. It can also read from web servers.
+// Google Cloud Storage, Azure Blob Storage and directories. It can also read from web servers.
 //
-// Credentials come from the environment and the files of each store's SDK. They appear in no
+// Credentials come from the environment and the files of each store's own tools. They appear in no
 // error message.
 package store
 

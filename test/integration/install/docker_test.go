@@ -21,8 +21,8 @@ import (
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
 )
 
-// maxImageBytes is what an image may hold, unpacked: ADR 0101.
-const maxImageBytes = 31e6 // ADR 0038
+// maxImageBytes is what an image may hold, unpacked.
+const maxImageBytes = 28e6 // ADR 0038
 
 // images builds the images once, under a tag of this run, and returns the tag.
 var images = sync.OnceValues(func() (tag string, err error) {

@@ -2,6 +2,8 @@
 // it repeats a request: never one that would send a whole file again.
 //
 // It logs nothing. Credentials are found by package awsauth, and are part of no error.
+//
+// Decisions: ADR 0063.
 package s3
 
 import (

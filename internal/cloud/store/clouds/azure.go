@@ -1,6 +1,4 @@
-//go:build azblob
-
-package store
+package clouds
 
 import (
 	"context"
@@ -16,14 +14,10 @@ import (
 	"gocloud.dev/blob/azureblob" // azblob://
 
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/driver"
-	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/gocloud"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/put"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/response"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
 )
-
-// hasAzure is set in builds with the driver of Azure.
-const hasAzure = true
 
 // openAzure opens a bucket of Azure with a client that checks the responses of the server.
 func openAzure(ctx context.Context, at place.Place, meter *put.Meter) (driver.Bucket, error) {
@@ -36,7 +30,7 @@ func openAzure(ctx context.Context, at place.Place, meter *put.Meter) (driver.Bu
 	if err != nil {
 		return nil, at.Explain(err)
 	}
-	return &gocloud.Bucket{Blob: b, Meter: meter, Upload: uploadAzure}, nil
+	return &bucket{blob: b, meter: meter, upload: uploadAzure}, nil
 }
 
 // newAzureClient returns a client with the credentials that the driver's own would use.

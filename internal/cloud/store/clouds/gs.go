@@ -1,6 +1,4 @@
-//go:build gs
-
-package store
+package clouds
 
 import (
 	"context"
@@ -17,7 +15,6 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/driver"
-	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/gocloud"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/put"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/response"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
@@ -26,9 +23,6 @@ import (
 // gsAttempts bounds how often the SDK of Google sends a request. Without a bound it repeats requests without
 // end while the store is not reachable, and nobody learns why.
 const gsAttempts = 3
-
-// hasGS is set in builds with the driver of Google.
-const hasGS = true
 
 // openGS opens a bucket of Google with a client that checks the responses of the server. The opener of the driver
 // prints to standard output if there are no credentials. With grpc=true or zonal=true in the URL there is no HTTP,
@@ -58,7 +52,7 @@ func openGS(ctx context.Context, at place.Place, meter *put.Meter) (driver.Bucke
 	if b.As(&client) {
 		client.SetRetry(storage.WithMaxAttempts(gsAttempts))
 	}
-	return &gocloud.Bucket{Blob: b, Meter: meter}, nil
+	return &bucket{blob: b, meter: meter}, nil
 }
 
 // authenticateGS gives an opener the credentials of this machine. If there are none, each request fails and says so,

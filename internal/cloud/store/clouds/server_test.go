@@ -1,6 +1,4 @@
-//go:build gs && azblob
-
-package store_test
+package clouds_test
 
 import (
 	"bytes"

@@ -1,5 +1,5 @@
-// Package gocloud makes a driver of a bucket of gocloud.dev.
-package gocloud
+// Package clouds has the drivers of Google Cloud Storage and of Azure Blob Storage, by gocloud.dev and the SDKs of both.
+package clouds
 
 import (
 	"context"
@@ -16,13 +16,21 @@ import (
 	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
 )
 
-// Bucket implements driver.Bucket.
-type Bucket struct {
-	Blob  *blob.Bucket
-	Meter *put.Meter
+// Open opens the bucket of a place.Place without a request to the store.
+func Open(ctx context.Context, at place.Place, meter *put.Meter) (driver.Bucket, error) {
+	if at.URL.Scheme == place.SchemeGS {
+		return openGS(ctx, at, meter)
+	}
+	return openAzure(ctx, at, meter)
+}
 
-	// Upload uploads an object in place of the writer of the driver; it may be nil.
-	Upload func(ctx context.Context, b *blob.Bucket, key string, body io.Reader, o *blob.WriterOptions) error
+// bucket implements driver.Bucket.
+type bucket struct {
+	blob  *blob.Bucket
+	meter *put.Meter
+
+	// upload uploads an object in place of the writer of the driver; it may be nil.
+	upload func(ctx context.Context, b *blob.Bucket, key string, body io.Reader, o *blob.WriterOptions) error
 }
 
 // kinds are those of the codes of the drivers.
@@ -39,8 +47,8 @@ func explained(err error) error {
 }
 
 // Attributes implements driver.Bucket.
-func (b *Bucket) Attributes(ctx context.Context, key string) (driver.Attributes, error) {
-	a, err := b.Blob.Attributes(ctx, key)
+func (b *bucket) Attributes(ctx context.Context, key string) (driver.Attributes, error) {
+	a, err := b.blob.Attributes(ctx, key)
 	if err != nil {
 		return driver.Attributes{}, explained(err)
 	}
@@ -48,8 +56,8 @@ func (b *Bucket) Attributes(ctx context.Context, key string) (driver.Attributes,
 }
 
 // Open implements driver.Bucket.
-func (b *Bucket) Open(ctx context.Context, key string, offset, length int64) (*driver.Reader, error) {
-	r, err := b.Blob.NewRangeReader(ctx, key, offset, length, nil)
+func (b *bucket) Open(ctx context.Context, key string, offset, length int64) (*driver.Reader, error) {
+	r, err := b.blob.NewRangeReader(ctx, key, offset, length, nil)
 	if err != nil {
 		return nil, explained(err)
 	}
@@ -57,13 +65,13 @@ func (b *Bucket) Open(ctx context.Context, key string, offset, length int64) (*d
 }
 
 // List implements driver.Bucket.
-func (b *Bucket) List(ctx context.Context, prefix string, deep bool) iter.Seq2[driver.Object, error] {
+func (b *bucket) List(ctx context.Context, prefix string, deep bool) iter.Seq2[driver.Object, error] {
 	o := &blob.ListOptions{Prefix: prefix}
 	if !deep {
 		o.Delimiter = "/"
 	}
 	return func(yield func(driver.Object, error) bool) {
-		for objects := b.Blob.List(o); ; {
+		for objects := b.blob.List(o); ; {
 			o, err := next(ctx, objects)
 			switch {
 			case errors.Is(err, io.EOF):
@@ -89,13 +97,13 @@ func next(ctx context.Context, objects *blob.ListIterator) (o *blob.ListObject, 
 }
 
 // PartBytes implements driver.Bucket: an upload cannot be resumed.
-func (b *Bucket) PartBytes(size int64) int64 { return size }
+func (b *bucket) PartBytes(size int64) int64 { return size }
 
 // Put implements driver.Bucket.
-func (b *Bucket) Put(ctx context.Context, key string, f *put.File) error {
+func (b *bucket) Put(ctx context.Context, key string, f *put.File) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // before Close, this discards the object
-	body := f.CheckedReader(b.Meter.Reader(ctx, io.NewSectionReader(f, 0, f.Size)))
+	body := f.CheckedReader(b.meter.Reader(ctx, io.NewSectionReader(f, 0, f.Size)))
 	o := &blob.WriterOptions{
 		ContentType: put.ContentType,
 		ContentMD5:  f.WholeMD5(),
@@ -103,10 +111,10 @@ func (b *Bucket) Put(ctx context.Context, key string, f *put.File) error {
 		BufferSize:  put.MinPartBytes, MaxConcurrency: 1,
 		IfNotExist: f.Exclusive,
 	}
-	if b.Upload != nil {
-		return explained(b.Upload(ctx, b.Blob, key, body, o))
+	if b.upload != nil {
+		return explained(b.upload(ctx, b.blob, key, body, o))
 	}
-	w, err := b.Blob.NewWriter(ctx, key, o)
+	w, err := b.blob.NewWriter(ctx, key, o)
 	if err != nil {
 		return explained(err)
 	}
@@ -119,9 +127,9 @@ func (b *Bucket) Put(ctx context.Context, key string, f *put.File) error {
 }
 
 // Delete implements driver.Bucket.
-func (b *Bucket) Delete(ctx context.Context, key string) error {
-	return explained(b.Blob.Delete(ctx, key))
+func (b *bucket) Delete(ctx context.Context, key string) error {
+	return explained(b.blob.Delete(ctx, key))
 }
 
 // Close implements driver.Bucket.
-func (b *Bucket) Close() error { return b.Blob.Close() }
+func (b *bucket) Close() error { return b.blob.Close() }
