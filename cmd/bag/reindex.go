@@ -26,7 +26,7 @@ Each bag is rewritten in place: NAME.bag becomes NAME.orig.bag (NAME.bag.active 
 NAME.bag.orig.active) and the new version gets its name when it is complete and on the
 disk. As with rosbag reindex, you then rename NAME.bag.active to NAME.bag. A bag that has such
 a backup already is skipped, and one that gorecord is recording is left alone. A whole bag is
-indexed again. An MCAP file stays one, compressed with zstd; attachments and metadata records,
+indexed again. An MCAP file stays one, compressed as it was; attachments and metadata records,
 which are named, are left out.
 
 Exit code 3 says that messages were lost, or may have been; each place is printed.`

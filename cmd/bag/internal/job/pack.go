@@ -12,7 +12,7 @@ import (
 
 // Packing says how an output is packed. Its errors name the options of the commands.
 type Packing struct {
-	Compression string // none, lz4 or bz2; in MCAP none, lz4 or zstd; empty: as the inputs, in MCAP zstd
+	Compression string // none, lz4 or bz2; in MCAP none, lz4 or zstd; empty: as the inputs, but zstd in MCAP that is made of bags
 	ChunkSize   int    // of a chunk before compression; KiB
 }
 
@@ -34,7 +34,7 @@ func (p Packing) WriterOptions(inputs Inputs) (bagfmt.WriterOptions, error) {
 	case "zstd":
 		return o, errors.New("a bag cannot be compressed with zstd; take lz4 or bz2, or write MCAP")
 	case "":
-		o.Compression = inputs.compression()
+		o.Compression = inputs.compression(false)
 	}
 	var err error
 	o.ChunkBytes, err = p.ChunkBytes()
@@ -44,6 +44,9 @@ func (p Packing) WriterOptions(inputs Inputs) (bagfmt.WriterOptions, error) {
 // Sink returns what starts the output that is made from inputs: MCAP or a bag.
 func (p Packing) Sink(inputs Inputs, mcap bool) func(io.Writer) (rosbag.Sink, error) {
 	if mcap {
+		if p.Compression == "" {
+			p.Compression = string(inputs.compression(true))
+		}
 		return p.newMCAP
 	}
 	return func(w io.Writer) (rosbag.Sink, error) {
@@ -67,23 +70,26 @@ func (p Packing) newMCAP(w io.Writer) (rosbag.Sink, error) {
 	return rewrite.NewMCAP(w, p.Compression, chunk, Workers())
 }
 
-// compression returns the most frequent compression of the chunks of the inputs, for a bag: lz4 stands
-// for zstd, which bags do not have.
-func (all Inputs) compression() rosbag.Compression {
+// compression returns the most frequent compression of the chunks of the inputs. For a bag, lz4 stands for zstd, which bags
+// do not have; for MCAP, zstd stands for what bags have.
+func (all Inputs) compression(mcap bool) rosbag.Compression {
 	count := make(map[rosbag.Compression]int)
 	best := rosbag.CompressionNone
+	if mcap {
+		best = rosbag.CompressionZstd
+	}
 	for _, in := range all {
 		bag := in.Bag()
-		if bag == nil || bag.Info().Version != "2.0" && bag.MCAP() == nil {
+		if bag == nil || bag.MCAP() == nil && (mcap || bag.Info().Version != "2.0") {
 			continue
 		}
 		chunks := bag.NumSpans()
 		for n := range min(chunks, 100) { // a sample is enough
 			h, err := bag.ChunkHeader(n)
-			if h.Compression == rosbag.CompressionZstd {
+			if h.Compression == rosbag.CompressionZstd && !mcap {
 				h.Compression = rosbag.CompressionLZ4 // bags have nothing closer to it
 			}
-			if _, e := rosbag.ParseCompression(string(h.Compression)); err != nil || e != nil {
+			if _, e := rosbag.ParseCompression(string(h.Compression)); err != nil || e != nil && h.Compression != rosbag.CompressionZstd {
 				continue
 			}
 			count[h.Compression]++

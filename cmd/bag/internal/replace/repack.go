@@ -17,7 +17,7 @@ import (
 // Packing says how bags are packed anew.
 type Packing struct {
 	Compression rosbag.Compression // of bags; empty: that of the bag
-	MCAP        rosbag.Compression // of MCAP files; empty: zstd
+	MCAP        rosbag.Compression // of MCAP files; empty: that of the file
 	ChunkKiB    int                // size of a chunk before compression
 	Decrypt     bool               // decrypt; a bag that is not encrypted is an error
 }
