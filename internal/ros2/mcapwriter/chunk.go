@@ -27,7 +27,8 @@ func newPackers(compression string, workers int) (list []packer, format mcap.Com
 		case "lz4":
 			format, p = mcap.CompressionLZ4, newLZ4()
 		case "", "zstd":
-			z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault))
+			// Of point clouds the next level makes more bytes, of small messages 3 to 6 % less, for 1.2 to 2.1 times the time.
+			z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
 			if err != nil {
 				return nil, "", err
 			}

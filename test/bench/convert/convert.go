@@ -77,7 +77,7 @@ type conversion struct {
 }
 
 // measure converts, and copies the same bag with dd, which syncs the copy as gobag does, in turn. gobag
-// packs as zstd -3, of which the Debian package has the program; without it the copy stands alone.
+// packs as zstd -1, of which the Debian package has the program; without it the copy stands alone.
 func (c conversion) measure(ctx context.Context, b *bench, t *figures.Table) error {
 	return b.withSensor(c.load, func(bag string, bytes int64) error {
 		var ours, plain, packing []work
@@ -93,7 +93,7 @@ func (c conversion) measure(ctx context.Context, b *bench, t *figures.Table) err
 			}
 			plain = append(plain, w)
 			if c.zstd {
-				if w, err = run(ctx, "zstd", "-3", "--single-thread", "--quiet", "--stdout", bag); err != nil && !errors.Is(err, exec.ErrNotFound) {
+				if w, err = run(ctx, "zstd", "-1", "--single-thread", "--quiet", "--stdout", bag); err != nil && !errors.Is(err, exec.ErrNotFound) {
 					return err
 				}
 				w.cpu += plain[len(plain)-1].cpu
@@ -106,7 +106,7 @@ func (c conversion) measure(ctx context.Context, b *bench, t *figures.Table) err
 		perGB := func(w work) float64 { return w.processor() / float64(bytes) * 1e9 }
 		t.Note("processor time %.1f times a plain copy (%.2f beside %.2f s/GB)", figures.Ratio(ours, plain, work.processor), figures.Median(ours, perGB), figures.Median(plain, perGB))
 		if c.zstd {
-			t.Note("%.1f times a plain copy and zstd -3 alone (%.2f s/GB)", figures.Ratio(ours, packing, work.processor), figures.Median(packing, perGB))
+			t.Note("%.1f times a plain copy and zstd -1 alone (%.2f s/GB)", figures.Ratio(ours, packing, work.processor), figures.Median(packing, perGB))
 		}
 		t.Note("time %.1f times a plain copy", figures.Ratio(ours, plain, work.seconds))
 		t.Note("%.0f messages a second of one core", float64(c.load.count)/figures.Median(ours, work.processor))
