@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -408,7 +409,64 @@ func (s *spec) writeMCAP(f *os.File) error {
 	return errors.Join(err, w.Close())
 }
 
-// change changes the recording after it was read: see its cases.
+// change changes the recording. Messages of a topic count from 1:
+//
+//	drop TOPIC N                removes a message
+//	repeat TOPIC N              has it once more, 1 ns later
+//	swap TOPIC N M              exchanges the payloads of two
+//	value TOPIC N : VALUES...   gives it other values
+//	set TOPIC KEY=VALUE         changes the connection headers of all; topic= is another name
+//	later TIME                  all messages come later
 func (s *spec) change(text string) error {
-	return fmt.Errorf("%s: what is that?", text)
+	w, err := words(text)
+	if err != nil || len(w) < 2 {
+		return fmt.Errorf("%s: %w", text, cmp.Or(err, errors.New("what is that?")))
+	}
+	find := func(number string) (at int) {
+		n, e := strconv.Atoi(number)
+		for i, m := range s.messages {
+			if m.topic == w[1] {
+				if n--; n == 0 {
+					return i
+				}
+			}
+		}
+		err = cmp.Or(e, fmt.Errorf("%s: no such message", text))
+		return 0
+	}
+	switch {
+	case w[0] == "drop" && len(w) == 3:
+		if i := find(w[2]); err == nil {
+			s.messages = slices.Delete(s.messages, i, i+1)
+		}
+	case w[0] == "repeat" && len(w) == 3:
+		i := find(w[2])
+		again := s.messages[i]
+		again.at++
+		s.messages = slices.Insert(s.messages, i+1, again)
+	case w[0] == "swap" && len(w) == 4:
+		i, j := find(w[2]), find(w[3])
+		s.messages[i].data, s.messages[j].data = s.messages[j].data, s.messages[i].data
+	case w[0] == "value" && len(w) > 4:
+		m := &s.messages[find(w[2])]
+		if err == nil {
+			m.data, err = s.payload(m.header, w[4:], 0, m.at)
+		}
+	case w[0] == "set" && len(w) == 3:
+		for i := range s.messages {
+			if m := &s.messages[i]; m.topic == w[1] {
+				m.header = withField(m.header, w[2])
+				m.topic, _ = m.header.Get("topic")
+			}
+		}
+	case w[0] == "later" && len(w) == 2:
+		d, e := time.ParseDuration(w[1])
+		err = e
+		for i := range s.messages {
+			s.messages[i].at += d
+		}
+	default:
+		err = fmt.Errorf("%s: what is that?", text)
+	}
+	return err
 }

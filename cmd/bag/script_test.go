@@ -26,6 +26,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bags"
 	"github.com/gorosbag/gorosbag/internal/files"
 	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
 var update = flag.Bool("update", false, "write into the scripts what gobag prints, where they compare all of it")
@@ -62,9 +63,11 @@ func (m withoutLeaks) Run() int {
 //	gobag ARGS...                   runs gobag, which has to end with exit code 0; with ! before it, with 1
 //	exit CODE gobag ARGS...         runs gobag, which has to end with another one
 //	refuses PATTERN gobag ARGS...   runs gobag, which has to end with 1, nothing on stdout and one line on stderr, which matches
+//	completes LINE                  asks gobag as a shell does what LINE may go on with; that is on stdout
 //	printable gobag ARGS...         runs gobag, whatever its exit code; what it prints cannot control a terminal
 //	makebag FILE SPEC [CHANGE...]   makes a bag or an MCAP file as a text says: see spec
 //	messages FILE [TOPIC=N...]      the recording has a good index, and these messages and no others
+//	complete FILE                   all definitions in the recording are those of their md5sums, as ROS writes them
 //	files DIR [NAME...]             these files are in the directory and below, and no others
 //	damage FILE cut N               leaves the first N bytes; with a negative N all but the last
 //	damage FILE flip OFFSET         changes a bit there
@@ -98,11 +101,13 @@ func TestScripts(t *testing.T) {
 				scriptGobag(ts, code, args)
 			},
 			"exit":      scriptExit,
+			"completes": scriptCompletes,
 			"printable": scriptPrintable,
 			"refuses":   scriptRefuses,
 			"makebag":   scriptMakeBag,
 			"messages":  scriptMessages,
 			"files":     scriptFiles,
+			"complete":  scriptComplete,
 			"damage":    scriptDamage,
 			"database":  scriptDatabase,
 			"lock":      scriptLock,
@@ -120,13 +125,27 @@ func scriptGobag(ts *testscript.TestScript, want int, args []string) {
 }
 
 func scriptExec(ts *testscript.TestScript, args []string) (code int) {
-	err := ts.Exec(underTest, args...)
+	path, err := exec.LookPath(underTest) // also where the script has another PATH
+	ts.Check(err)
+	err = ts.Exec(path, args...)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return exit.ExitCode()
 	}
 	ts.Check(err)
 	return 0
+}
+
+func scriptCompletes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: completes LINE")
+	}
+	ts.Setenv("COMP_LINE", args[0])
+	scriptGobag(ts, 0, nil)
+	ts.Setenv("COMP_LINE", "")
+	if stderr := ts.ReadFile("stderr"); stderr != "" {
+		ts.Fatalf("want nothing on stderr")
+	}
 }
 
 func scriptPrintable(ts *testscript.TestScript, neg bool, args []string) {
@@ -190,6 +209,23 @@ func scriptMessages(ts *testscript.TestScript, neg bool, args []string) {
 	slices.Sort(want)
 	if d := cmp.Diff(want, got); d != "" {
 		ts.Fatalf("messages of %s differ (-want +got):\n%s", args[0], d)
+	}
+}
+
+func scriptComplete(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: complete FILE")
+	}
+	r, err := bags.Open(context.Background(), ts.MkAbs(args[0]), bags.Options{})
+	ts.Check(err)
+	defer func() { ts.Check(r.Close()) }()
+	for _, c := range r.Connections() {
+		text := c.Header.MessageDefinition()
+		typ, err := rosmsg.Parse(c.Header.Type(), text)
+		ts.Check(err)
+		if typ.MD5Sum() != c.Header.MD5Sum() || strings.Contains(text, "\n\nMSG:") {
+			ts.Fatalf("%s has the definition %q", c.Topic, text)
+		}
 	}
 }
 

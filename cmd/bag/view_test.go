@@ -120,25 +120,6 @@ func TestViewCuts(t *testing.T) {
 	}
 }
 
-// TestViewArguments: what cannot be served is an error at once.
-func TestViewArguments(t *testing.T) {
-	t.Parallel()
-	for args, want := range map[string]string{
-		"view":                               "expected",
-		"view -":                             "a pipe cannot be viewed",
-		"view no.bag":                        "no such file",
-		"view --http 0.0.0.0:0 " + demoBag:   "set --http-token",
-		"view --http-token short " + demoBag: "at least 16",
-		"view --http-token-file no-such " + demoBag:     "no such file",
-		"view --http 127.0.0.1 " + demoBag:              "want HOST:PORT",
-		"view --http-token a --http-token-file b x.bag": "two tokens",
-	} {
-		if code, _, stderr := gobag(strings.Fields(args)...); code != 1 || !strings.Contains(stderr, want) {
-			t.Errorf("%s: code %d, %q, want %q", args, code, stderr, want)
-		}
-	}
-}
-
 // TestViewToken: with a token nothing is shown without it, but for the login.
 func TestViewToken(t *testing.T) {
 	t.Parallel()
