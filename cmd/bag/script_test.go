@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,7 +21,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
-	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
 	"github.com/gorosbag/gorosbag/internal/bags"
 	"github.com/gorosbag/gorosbag/internal/files"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -31,18 +29,8 @@ import (
 
 var update = flag.Bool("update", false, "write into the scripts what gobag prints, where they compare all of it")
 
-// underTest is the name by which the test binary is gobag.
-const underTest = "gobag-of-the-test"
-
 func TestMain(m *testing.M) {
-	testscript.Main(withoutLeaks{m}, map[string]func(){underTest: func() {
-		code := run(context.Background(), os.Args[1:], job.NewOutput(os.Stdin, os.Stdout, os.Stderr))
-		if err := goleak.Find(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 99 // which no script wants
-		}
-		os.Exit(code)
-	}})
+	testscript.Main(withoutLeaks{m}, map[string]func(){underTest: obey})
 }
 
 // withoutLeaks fails if goroutines are left after the tests.
@@ -57,10 +45,10 @@ func (m withoutLeaks) Run() int {
 	return code
 }
 
-// TestScripts runs testdata/script. Beside the commands of testscript (cmp, stdout, stderr, stdin, cp, mkdir and others),
+// TestScripts runs testdata/script. Beside the commands of testscript (cmp, stdout, stderr, cp, mkdir and others),
 // the scripts have these:
 //
-//	gobag ARGS...                   runs gobag, which has to end with exit code 0; with ! before it, with 1
+//	gobag ARGS... [<FILE]           runs gobag, which has to end with exit code 0; with ! before it, with 1
 //	exit CODE gobag ARGS...         runs gobag, which has to end with another one
 //	refuses PATTERN gobag ARGS...   runs gobag, which has to end with 1, nothing on stdout and one line on stderr, which matches
 //	completes LINE                  asks gobag as a shell does what LINE may go on with; that is on stdout
@@ -90,6 +78,15 @@ func TestScripts(t *testing.T) {
 				env.Setenv(name, abs)
 			}
 			env.Setenv("TZ", "UTC")
+			gobag := &child{}
+			env.Values[childKey{}] = gobag
+			env.Defer(func() {
+				if gobag.orders != nil {
+					if err := gobag.end(); err != nil {
+						env.T().Fatal(err)
+					}
+				}
+			})
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -118,22 +115,12 @@ func TestScripts(t *testing.T) {
 }
 
 // scriptGobag runs gobag in the directory of the script.
-func scriptGobag(ts *testscript.TestScript, want int, args []string) {
-	if code := scriptExec(ts, args); code != want {
-		ts.Fatalf("exit code %d, want %d", code, want)
+func scriptGobag(ts *testscript.TestScript, want int, args []string) outcome {
+	r := ts.Value(childKey{}).(*child).gobag(ts, args)
+	if r.Code != want {
+		ts.Fatalf("exit code %d, want %d", r.Code, want)
 	}
-}
-
-func scriptExec(ts *testscript.TestScript, args []string) (code int) {
-	path, err := exec.LookPath(underTest) // also where the script has another PATH
-	ts.Check(err)
-	err = ts.Exec(path, args...)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return exit.ExitCode()
-	}
-	ts.Check(err)
-	return 0
+	return r
 }
 
 func scriptCompletes(ts *testscript.TestScript, neg bool, args []string) {
@@ -141,9 +128,9 @@ func scriptCompletes(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: completes LINE")
 	}
 	ts.Setenv("COMP_LINE", args[0])
-	scriptGobag(ts, 0, nil)
+	r := scriptGobag(ts, 0, nil)
 	ts.Setenv("COMP_LINE", "")
-	if stderr := ts.ReadFile("stderr"); stderr != "" {
+	if r.Stderr != "" {
 		ts.Fatalf("want nothing on stderr")
 	}
 }
@@ -152,10 +139,11 @@ func scriptPrintable(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || args[0] != "gobag" {
 		ts.Fatalf("usage: printable gobag ARGS...")
 	}
-	if code := scriptExec(ts, args[1:]); code > 3 {
-		ts.Fatalf("exit code %d", code)
+	r := ts.Value(childKey{}).(*child).gobag(ts, args[1:])
+	if r.Code > 3 {
+		ts.Fatalf("exit code %d", r.Code)
 	}
-	text := ts.ReadFile("stdout") + ts.ReadFile("stderr")
+	text := r.Stdout + r.Stderr
 	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
 		ts.Fatalf("prints %q", text[i:min(i+10, len(text))])
 	}
@@ -177,10 +165,10 @@ func scriptRefuses(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || args[1] != "gobag" {
 		ts.Fatalf("usage: refuses PATTERN gobag ARGS...")
 	}
-	scriptGobag(ts, 1, args[2:])
+	r := scriptGobag(ts, 1, args[2:])
 	pattern, err := regexp.Compile("^gobag: .*" + args[0] + ".*\n$") // . is no end of a line
 	ts.Check(err)
-	if stdout, stderr := ts.ReadFile("stdout"), ts.ReadFile("stderr"); stdout != "" || !pattern.MatchString(stderr) {
+	if r.Stdout != "" || !pattern.MatchString(r.Stderr) {
 		ts.Fatalf("want nothing on stdout, and on stderr one line that matches %s", pattern)
 	}
 }
