@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/cmd/record/internal/face"
 	"github.com/gorosbag/gorosbag/cmd/record/internal/screen"
 	"github.com/gorosbag/gorosbag/internal/cloud/upload"
 	"github.com/gorosbag/gorosbag/internal/face/term"
@@ -31,10 +32,25 @@ func publishSummary(out *rosout.Publisher, sum *control.Summary, err error) {
 	program.PublishSummary(out, level, text)
 }
 
+// summaryText returns the summary as the log is: a table, or JSON.
+func summaryText(s *settings, sum *control.Summary, sent *upload.Stats) (string, error) {
+	if !s.Log.JSON() {
+		return screen.Summary(sum) + uploadSummary(s.upload.to, sent), nil
+	}
+	var h *control.HandoverStats
+	if s.upload.to != "" {
+		h = handed(sent)
+	}
+	text, err := face.SummaryJSON(sum, h)
+	return string(text), err
+}
+
 // report prints the summary and returns the exit code.
 func report(console *term.Console, errs *program.Errors, s *settings, sum *control.Summary, sent *upload.Stats, err error) int {
 	if !s.control.quiet && sum.Duration > 0 {
-		term.PrintTable(console, screen.Summary(sum)+uploadSummary(s.upload.to, sent))
+		text, jsonErr := summaryText(s, sum, sent)
+		err = errors.Join(err, jsonErr)
+		term.PrintTable(console, text)
 	}
 	switch {
 	case errors.Is(err, recorder.ErrDiskHangs):

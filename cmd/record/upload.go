@@ -62,6 +62,11 @@ func (leftUploads) Handed() *control.HandoverStats { return nil }
 // Handed implements recorder.Handover.
 func (h handover) Handed() *control.HandoverStats {
 	s := h.Stats()
+	return handed(&s)
+}
+
+// handed is the account of uploads for faces.
+func handed(s *upload.Stats) *control.HandoverStats {
 	return &control.HandoverStats{
 		Waiting: s.Waiting, WaitingBytes: s.WaitingBytes, Done: s.Uploaded, DoneBytes: s.UploadedBytes, LastDone: s.LastUpload, Deleted: s.Deleted,
 		Sent: s.Sent, Failures: s.Failures, Refused: s.Refused, Lost: s.Lost, Err: s.Err,

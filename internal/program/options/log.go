@@ -10,7 +10,7 @@ type Log struct {
 
 // LogFormat is what the option for the form of log lines and errors sets.
 type LogFormat struct {
-	Format string `name:"log-format" group:"Log:" default:"text" enum:"text,json" placeholder:"FORMAT" help:"Form of the log and of errors: text, or json, one object per line. Text has the time of day and key=value in a terminal; elsewhere the date, and values as JSON (default ${default})."`
+	Format string `name:"log-format" group:"Log:" default:"text" enum:"text,json" placeholder:"FORMAT" help:"Form of the log, of errors, and of the summary of gorecord: text, or json, one object per line. Text has the time of day and key=value in a terminal; elsewhere the date, and values as JSON (default ${default})."`
 }
 
 // JSON reports whether lines are JSON objects.

@@ -221,12 +221,19 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestExpectations: a topic that never appears makes the exit code 3, with its name; so does one that is too slow.
+// TestExpectations: a topic that never appears makes the exit code 3, with its name; so does one that is too slow. The
+// summary tells it as a table, or as JSON.
 func TestExpectations(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	rec := g.Record("/t", "/never", "-O", "out", "--no-screen", "--expect", "/never=1", "--expect", "/t=5")
-	peers.NewFlood(g, "/t", 1000).WaitSent(5)
-	rec.Signal(syscall.SIGINT)
-	rec.Ended(3, "expectations were not met: /never (silent); see the summary", "silent: /never (1 time, ", "against --expect")
+	for format, want := range map[string][]string{
+		"text": {"silent: /never (1 time, ", "against --expect"},
+		"json": {`{"file":"json.bag","files":[{"file":"json.bag",`, `"episodes":[{"topic":"/never","kind":"silent","episodes":1,"seconds":`, `"open":false,"unmet":true}]`},
+	} {
+		topic := "/" + format
+		rec := g.Record(topic, "/never", "-O", format, "--no-screen", "--expect", "/never=1", "--expect", topic+"=5", "--log-format", format)
+		peers.NewFlood(g, topic, 1000).WaitSent(5)
+		rec.Signal(syscall.SIGINT)
+		rec.Ended(3, append(want, "expectations were not met: /never (silent); see the summary")...)
+	}
 }

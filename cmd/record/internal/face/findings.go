@@ -33,6 +33,7 @@ type episodesJSON struct {
 	Kind     string  `json:"kind"`
 	Episodes int     `json:"episodes"`
 	Seconds  float64 `json:"seconds"`
+	Open     bool    `json:"open"`  // the last one goes on, or did so at the end
 	Unmet    bool    `json:"unmet"` // an expectation was not met, so that the exit code will be 3
 }
 
@@ -54,9 +55,10 @@ func findings(stats *control.Stats) []findingJSON {
 	return all
 }
 
-func episodes(stats *control.Stats) (all []episodesJSON) {
-	for _, s := range stats.Episodes {
-		all = append(all, episodesJSON{s.Topic, s.Kind.Key(), s.Episodes, web.Seconds(s.Time), s.Expected})
+func episodes(sums []finding.Sum) []episodesJSON {
+	all := make([]episodesJSON, 0, len(sums))
+	for _, s := range sums {
+		all = append(all, episodesJSON{s.Topic, s.Kind.Key(), s.Episodes, web.Seconds(s.Time), s.Open, s.Expected})
 	}
 	return all
 }

@@ -110,7 +110,8 @@ func (f *Face) Poll(now time.Time) web.View {
 		File: base(stats.File), FileBytes: stats.FileBytes, Bytes: stats.Bytes,
 		Buffered: stats.Buffered, BufferMost: known(stats.BufferMost), DiskFree: known(stats.DiskFree),
 		Finished: stats.Finished, Pin: web.Seconds(f.pin), Topics: make([]recordTopic, 0, len(stats.Topics)),
-		Headlines: append([]string{}, finding.Headlines(stats.Findings, named)...), Findings: findings(&stats), Episodes: episodes(&stats),
+		Headlines: append([]string{}, finding.Headlines(stats.Findings, named)...), Findings: findings(&stats), Episodes: episodes(stats.Episodes),
+		Uploads: uploadsOf(stats.Handover, stats.Taken), Triggers: triggers(stats.Triggers),
 	}
 	if stats.TimeLeft >= 0 {
 		left := web.Seconds(stats.TimeLeft)
@@ -118,16 +119,6 @@ func (f *Face) Poll(now time.Time) web.View {
 	}
 	if sn := stats.Snapshots; sn.Mode != control.SnapshotOff {
 		s.Snapshots = &snapshots{Only: sn.Mode == control.SnapshotOnly, Held: web.Seconds(sn.Held), Bytes: sn.Bytes, Taken: sn.Taken, File: base(sn.File)}
-	}
-	if h := stats.Handover; h != nil {
-		s.Uploads = &uploads{
-			h.Waiting, h.WaitingBytes, h.Done, h.DoneBytes, h.Sent, h.Failures, h.Refused, h.Lost, h.Err,
-			store{h.State.String(), web.Seconds(max(stats.Taken.Sub(h.StateSince), 0)), h.StateErr},
-		}
-	}
-	for i := range stats.Triggers {
-		t := &stats.Triggers[i]
-		s.Triggers = append(s.Triggers, triggerJSON{t.Option, t.Expression, t.Fired, t.Suppressed, t.Refused, t.Skipped, t.Errors})
 	}
 	wrong := problems(&stats)
 	for i := range stats.Topics {
@@ -140,6 +131,25 @@ func (f *Face) Poll(now time.Time) web.View {
 	}
 	s.LostMinute = f.lost.Add(now, s.Dropped+s.Missed)
 	return web.View{State: s, Health: f.health(now, &stats, &s), NotReady: notReadyReason(&stats)}
+}
+
+// uploadsOf returns the account of uploads; nil for none.
+func uploadsOf(h *control.HandoverStats, now time.Time) *uploads {
+	if h == nil {
+		return nil
+	}
+	return &uploads{
+		h.Waiting, h.WaitingBytes, h.Done, h.DoneBytes, h.Sent, h.Failures, h.Refused, h.Lost, h.Err,
+		store{h.State.String(), web.Seconds(max(now.Sub(h.StateSince), 0)), h.StateErr},
+	}
+}
+
+func triggers(stats []control.TriggerStats) (all []triggerJSON) {
+	for i := range stats {
+		t := &stats[i]
+		all = append(all, triggerJSON{t.Option, t.Expression, t.Fired, t.Suppressed, t.Refused, t.Skipped, t.Errors})
+	}
+	return all
 }
 
 // keepMinute adds the present rate of each topic to its rates of the last minute.
