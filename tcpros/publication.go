@@ -63,6 +63,12 @@ func (p *Publication) Subscribers() int { return p.out.Subscribers() }
 // load. With OverflowDrop it is always true.
 func (p *Publication) Room() bool { return p.out.Room() }
 
+// Held returns how many of the latest frames of the publication may still be needed: those in queues, and
+// those that are being written. All frames before them were written to the sockets, or dropped, so that their
+// memory can be used again, except the last frame of each latching source. Held is math.MaxInt while a link
+// that gets no more frames is ending.
+func (p *Publication) Held() int { return p.out.Held() }
+
 // Dropped returns the number of frames dropped from full queues, over all present and past
 // subscribers, plus the number of frames published after Close or Drain.
 func (p *Publication) Dropped() uint64 { return p.out.Dropped() }

@@ -3,6 +3,7 @@ package publink
 import (
 	"errors"
 	"io"
+	"math"
 	"net"
 	"os"
 	"sync"
@@ -266,6 +267,30 @@ func (l *Link) abandon(s ackState) {
 	}
 	l.mu.Unlock()
 	l.close()
+}
+
+// held returns how many of the latest frames that were pushed the link has not written yet.
+func (l *Link) held() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.queue.n + l.writing
+	if l.writer.partial != nil {
+		n++
+	}
+	if n > 0 && (l.state.ending || l.state.closed) {
+		return math.MaxInt // frames that are published now are not pushed any more
+	}
+	return n
+}
+
+// hasEnded reports whether Serve has returned.
+func (l *Link) hasEnded() bool {
+	select {
+	case <-l.done:
+		return true
+	default:
+		return false
+	}
 }
 
 func (l *Link) snapshot() SubscriberStats {

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"net"
 	"slices"
 	"strings"
@@ -44,6 +45,7 @@ type Publication struct {
 
 	mu         sync.Mutex
 	links      []*Link
+	replaced   []*Link    // that Add has removed, and that may still be writing
 	adapted    []*variant // what links get instead of the published frames
 	sources    []*Source  // latching sources only
 	latchCount uint64     // number of frames published by latching sources
@@ -178,6 +180,23 @@ func (p *Publication) Dropped() uint64 {
 		n += s.Dropped
 	}
 	return n
+}
+
+// Held returns how many of the latest frames of the publication may still be needed: those in queues, and
+// those that are being written. All frames before them were written to the sockets, or dropped, so that their
+// memory can be used again, except the last frame of each latching source. Held is math.MaxInt while a link
+// that gets no more frames is ending.
+func (p *Publication) Held() (most int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.links {
+		most = max(most, l.held())
+	}
+	p.replaced = slices.DeleteFunc(p.replaced, (*Link).hasEnded)
+	if len(p.replaced) > 0 {
+		return math.MaxInt
+	}
+	return most
 }
 
 // Stats returns the state of each link.
@@ -352,6 +371,7 @@ func (p *Publication) Add(l *Link) bool {
 		if old.callerID == l.callerID {
 			old.abandon(ackStateOf(old.conn))
 			p.removeAt(i)
+			p.replaced = append(p.replaced, old)
 			break
 		}
 	}
