@@ -9,6 +9,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -174,13 +175,78 @@ func sameCursor(t *testing.T, name string, r *bagfmt.Reader, workers []int) {
 	} {
 		want := events(t, r.Cursor(q).Next)
 		for _, n := range workers {
-			for _, reuse := range []bool{false, true} {
-				q.Workers, q.Reuse = n, reuse
-				c := r.Cursor(q)
-				got := events(t, c.Next)
+			for _, memory := range []rosbag.Memory{nil, new(mangledMemory)} {
+				for _, reuse := range []bool{false, true} {
+					q.Workers, q.Reuse, q.Memory = n, reuse, memory
+					c := r.Cursor(q)
+					got := events(t, c.Next)
+					c.Close()
+					if d := cmp.Diff(want, got); d != "" {
+						t.Fatalf("%s, query %d, %d workers, reuse %v, memory %v:\n%.2000s", name, i, n, reuse, memory != nil, d)
+					}
+				}
+			}
+		}
+	}
+}
+
+// mangledMemory overwrites what it gets back, and returns it at once.
+type mangledMemory struct {
+	mu    sync.Mutex
+	free  [][]byte
+	taken int
+}
+
+func (m *mangledMemory) Take(n int) []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, b := range m.free {
+		if cap(b) >= n {
+			m.free = slices.Delete(m.free, i, i+1)
+			m.taken++
+			return b
+		}
+	}
+	return nil
+}
+
+func (m *mangledMemory) Left(b []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range b {
+		b[i] = 0xdb
+	}
+	m.free = append(m.free, b)
+}
+
+// A cursor takes the memory of nearly all chunks from Query.Memory, and gives all of it back, except what the
+// cache of the reader has.
+func TestMemoryOfChunks(t *testing.T) {
+	t.Parallel()
+	for _, comp := range compressions {
+		bag := uniformBag(t, bagfmt.WriterOptions{Compression: comp, ChunkBytes: 30_000}, 6000)
+		for _, cached := range []bool{false, true} {
+			o := bagfmt.ReaderOptions{}
+			if cached {
+				o.Cache = bagfmt.NewCache(1<<20, 1<<20)
+			}
+			r, err := bagfmt.NewReader(bytes.NewReader(bag), int64(len(bag)), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, workers := range []int{0, 2} {
+				m := new(mangledMemory)
+				c := r.Cursor(rosbag.Query{Workers: workers, Memory: m})
+				events(t, c.Next)
 				c.Close()
-				if d := cmp.Diff(want, got); d != "" {
-					t.Fatalf("%s, query %d, %d workers, reuse %v:\n%.2000s", name, i, n, reuse, d)
+				chunks := r.NumSpans()
+				if cached && comp == rosbag.CompressionBZ2 {
+					chunks = 0
+				}
+				// At the beginning as many chunks are fresh as are open at the same time.
+				if most := min(workers+2, chunks); m.taken < chunks-most || len(m.free) > most {
+					t.Errorf("%s, cached %v, %d workers: %d chunks, %d in memory that was used before; %d are back",
+						comp, cached, workers, r.NumSpans(), m.taken, len(m.free))
 				}
 			}
 		}

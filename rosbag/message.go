@@ -32,4 +32,18 @@ type Query struct {
 	// When Cancel is closed, Next waits for none of them any more, but returns ErrCanceled.
 	Cancel <-chan struct{}
 	Reuse  bool // a Frame is valid until the next call only, so that memory of chunks is used again
+	// Memory, if not nil, has memory for chunks. Reuse has no effect then. Recordings that have no chunks may
+	// not use it.
+	Memory Memory
+}
+
+// Memory has memory that chunks are unpacked into, and gets it back.
+type Memory interface {
+	// Take returns memory of at least n bytes, which nobody else uses, or nil. Goroutines of Query.Workers
+	// call it.
+	Take(n int) []byte
+	// Left says that the cursor does not use memory any more: of the messages that Next has returned before,
+	// some have their Frame in it. Next calls it. Who makes Take return the memory again has to know that
+	// nobody uses these messages any more; otherwise the memory is left to the garbage collector.
+	Left(memory []byte)
 }

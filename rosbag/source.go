@@ -64,7 +64,7 @@ type Span struct {
 // Cursor gives out messages in time order, messages of the same time in the order of the recording.
 type Cursor interface {
 	// Next returns the next message, io.EOF at the end. The Message is valid until the next call; its
-	// Frame must not be modified and, without Query.Reuse, stays valid for as long as it is
+	// Frame must not be modified and, without Query.Reuse and Query.Memory, stays valid for as long as it is
 	// referenced.
 	//
 	// Another error says what could not be read; the next call goes on with what is left, except

@@ -36,6 +36,9 @@ func newLoadAhead(bag *table.Table, q rosbag.Query, keep []bool) *loadAhead {
 	loaders := make([]*load.Loader, min(q.Workers, wire.MaxWorkers))
 	for i := range loaders {
 		loaders[i] = new(load.Loader)
+		if q.Memory != nil {
+			loaders[i].Take = q.Memory.Take
+		}
 	}
 	a.limit = bag.Options.CacheBytes / 2 / int64(len(loaders))
 	a.queue = ahead.New(loaders, func(j *loadJob, l *load.Loader) {

@@ -59,15 +59,17 @@ func New(bag *table.Table, q rosbag.Query) *Cursor {
 	slices.SortStableFunc(c.pending, func(a, b int) int {
 		return cmp.Or(bag.Chunks[a].Start.Compare(bag.Chunks[b].Start), cmp.Compare(a, b))
 	})
-	c.buffers.max = 0
-	if q.Reuse {
+	switch {
+	case q.Memory != nil:
+		c.load.Take = q.Memory.Take
+	case q.Reuse:
 		c.buffers.max = q.Workers + 2
 	}
 	return c
 }
 
 // Next returns the next message, io.EOF at the end. The Message is valid until the
-// next call; its Frame must not be modified and, without Query.Reuse, stays valid for
+// next call; its Frame must not be modified and, without Query.Reuse and Query.Memory, stays valid for
 // as long as it is referenced, because chunk memory is never reused.
 //
 // Another error says what could not be read; the next call goes on with what is
@@ -257,7 +259,7 @@ func (c *Cursor) evict(x *load.Chunk) {
 			return
 		}
 		c.cached -= int64(len(oldest.Data))
-		c.buffers.put(oldest.Release())
+		c.leave(oldest.Release(), oldest.Shared)
 	}
 }
 
@@ -312,9 +314,20 @@ func (c *Cursor) alloc(i int) *load.Chunk {
 // drop ends the use of x.
 func (c *Cursor) drop(x *load.Chunk) {
 	c.cached -= int64(len(x.Data))
-	c.buffers.put(x.Data)
+	c.leave(x.Data, x.Shared)
 	*x = load.Chunk{Entries: x.Entries[:0]}
 	c.free = append(c.free, x)
+}
+
+// leave ends the use of the data of a chunk.
+func (c *Cursor) leave(data []byte, shared bool) {
+	switch {
+	case data == nil || shared:
+	case c.q.Memory != nil:
+		c.q.Memory.Left(data)
+	default:
+		c.buffers.put(data)
+	}
 }
 
 // bufferPool keeps the memory of chunks for reuse, if that is allowed.

@@ -8,6 +8,7 @@ type Chunk struct {
 	Entries []Entry
 	Next    int // in entries
 	Data    []byte
+	Shared  bool                 // Options.Cache has data, too
 	Share   int                  // Message.Share of its messages, once data was loaded
 	Damaged *rosbag.CorruptError // why the index could not be read: entries come with the data
 	Derive  bool                 // there is no index: entries come with the data

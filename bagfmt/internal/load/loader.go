@@ -21,10 +21,11 @@ type Loader struct {
 	stored   []byte
 	s        *wire.Stream
 	Unpack   codec.Decompressor
-	expect   []uint64 // by index in Table.Conns: messages the chunk info promises, +1; 0 = no index data to come
-	expectOf int      // the chunk that expect is about
-	once     bool     // no second call of entries follows: take no larger buffer than this one needs
-	Memory   []byte   // for the data of the next chunk, if it is enough; what holds data then
+	expect   []uint64           // by index in Table.Conns: messages the chunk info promises, +1; 0 = no index data to come
+	expectOf int                // the chunk that expect is about
+	once     bool               // no second call of entries follows: take no larger buffer than this one needs
+	Memory   []byte             // for the data of the next chunk, if it is enough; what holds data then
+	Take     func(n int) []byte // Query.Memory; nil for none
 	merger   runMerger
 }
 
@@ -173,10 +174,10 @@ func (l *Loader) Read(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {
 func (l *Loader) readNew(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {
 	var stored []byte
 	if p.Compression == rosbag.CompressionNone {
-		if int64(cap(l.Memory)) < p.Stored {
+		if l.takeMemory(p.Stored); l.Memory == nil {
 			l.Memory = make([]byte, p.Stored)
 		}
-		stored = l.Memory[:p.Stored:p.Stored] // messages will point into it
+		stored = l.Memory[:p.Stored] // messages will point into it
 		l.Memory = nil
 	} else {
 		l.stored = slices.Grow(l.stored[:0], int(p.Stored))[:p.Stored]
@@ -185,8 +186,22 @@ func (l *Loader) readNew(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {
 	if err := readAt(bag.File, stored, p.Data, *p); err != nil {
 		return nil, err
 	}
+	if p.Compression != rosbag.CompressionNone {
+		l.takeMemory(p.Size)
+	}
 	l.Unpack.Interrupted = bag.Options.Interrupted
 	return l.open(p, stored)
+}
+
+// takeMemory makes Memory one of n bytes or more, or nil.
+func (l *Loader) takeMemory(n int64) {
+	if int64(cap(l.Memory)) >= n {
+		return
+	}
+	l.Memory = nil
+	if l.Take != nil {
+		l.Memory = l.Take(int(n))
+	}
 }
 
 // FromStream reads the chunk at p, whose stored data comes next in s, and unpacks it. ended says that s has ended, or
@@ -259,6 +274,7 @@ func (l *Loader) Load(bag *table.Table, x *Chunk, keep []bool, q rosbag.Query) e
 	if err != nil {
 		return err
 	}
+	x.Shared = bag.Options.Cache != nil && p.Compression == rosbag.CompressionBZ2
 	if x.evicted {
 		remakeFrames(bag, x.Entries, data)
 		if crc32.Checksum(data, wire.Castagnoli) != x.sum {
