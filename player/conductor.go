@@ -74,6 +74,7 @@ func newConductor(o *Options, p *plan.Plan, d *source.DamageLog, t follow.TimeBa
 	}
 	published := output.Options{
 		Plan: p, Head: c.transport.Head(), ClockPerMessage: o.ClockPerMessage, Stamps: t.Stamps, MaxLate: late, Log: o.Log,
+		Reuse:  c.readahead.Memory.Put,
 		Wanted: wanted.New(wanted.Options{Convert: o.ToWanted, Known: o.Definitions, Log: o.Log}, p),
 	}
 	if o.Viewing != nil {

@@ -134,6 +134,7 @@ func (p *fakePublication) Linked(node string) bool {
 	return p.graph.linked == nil || p.graph.linked(p.name, node)
 }
 
+func (p *fakePublication) Held() int  { return 0 }
 func (p *fakePublication) Room() bool { return p.graph.room == nil || p.graph.room(p.name) }
 
 func (p *fakePublication) Stats() []tcpros.SubscriberStats {
@@ -213,7 +214,7 @@ func testOrder(p *plan.Plan) *timeline.Order {
 }
 
 // playFake plays with a fake graph, in a bubble.
-func playFake(ctx context.Context, g *fakeGraph, o Options) (control.Summary, error) {
+func playFake(ctx context.Context, g stage.Graph, o Options) (control.Summary, error) {
 	if o.Rate == 0 {
 		o.Rate = 1
 	}

@@ -4,6 +4,12 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/gorosbag/gorosbag/player/internal/readahead"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// Messages that are used too long are overwritten.
+func TestMain(m *testing.M) {
+	readahead.Mangle = true
+	goleak.VerifyTestMain(m)
+}

@@ -104,6 +104,9 @@ func (c *conductor) playItem(ctx context.Context, it *readahead.Item, starved bo
 			return false
 		case it.Epoch != c.epoch:
 			return true
+		case it.Memory():
+			c.output.Done(it.Frame)
+			return true
 		case it.Jump != nil && !it.Jump.EndOfPass:
 			c.finishJumpLocked(it)
 			return true

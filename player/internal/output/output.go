@@ -31,7 +31,8 @@ type Options struct {
 	// MaxLate is the longest lateness that stamps hide: a message that is late by less is stamped as if
 	// it were published in time.
 	MaxLate time.Duration
-	Viewers Viewers // nil for none
+	Viewers Viewers             // nil for none
+	Reuse   func(memory []byte) // gets what Done was told of; nil leaves it to the garbage collector
 	Wanted  *wanted.Desk
 	Log     *zap.Logger
 }
@@ -63,11 +64,16 @@ type Output struct {
 	clockAll bool            // Options.ClockPerMessage
 	viewers  Viewers         // nil for none
 	wanted   *wanted.Desk
+
+	used  []used
+	reuse func(memory []byte)
 }
 
 // New returns an output that has advertised nothing yet.
 func New(o Options) *Output {
-	out := &Output{plan: o.Plan, head: o.Head, clockAll: o.ClockPerMessage, viewers: o.Viewers, wanted: o.Wanted}
+	out := &Output{
+		plan: o.Plan, head: o.Head, clockAll: o.ClockPerMessage, viewers: o.Viewers, wanted: o.Wanted, reuse: o.Reuse,
+	}
 	if o.Stamps != nil {
 		out.stamper = &stamper{clock: o.Stamps, head: o.Head, maxLate: o.MaxLate, log: o.Log}
 	}

@@ -17,6 +17,7 @@ type Topic struct {
 	publication stage.Publication
 
 	messages  uint64
+	sent      uint64 // of messages: the first ones, which are with no subscriber any more
 	bytes     uint64
 	unstamped uint64 // messages that kept their stamps because they do not fit their definition
 	off       bool   // by Control.SetTopic

@@ -22,16 +22,20 @@ const (
 	slowReportInterval = 30 * time.Second
 )
 
-// Item is one message on its way from the reader to the pacer, or a jump.
+// Item is one message on its way from the reader to the pacer, or a jump, or memory that may be used again
+// once the items before it are no longer in use.
 type Item struct {
-	Route    *plan.Route
-	Frame    []byte
-	retained int // bytes of memory that the frame retains, see rosbag.Message.Share
+	Route    *plan.Route // nil if it is no message
+	Frame    []byte      // of a message; or the memory
+	retained int         // bytes of memory that the frame retains, see rosbag.Message.Share
 	At       transport.Place
 	Pos      time.Duration // since the first selected message
 	Epoch    uint64        // of the read request that it belongs to
 	Jump     *Jump         // nil if it is a message
 }
+
+// Memory reports whether it is memory.
+func (it *Item) Memory() bool { return it.Route == nil && it.Jump == nil }
 
 // Jump moves play to another position: after a seek or a step back, or at the end of a
 // pass. At the end of a pass, Pos of the item is the position where the pass ends.

@@ -15,6 +15,7 @@ import (
 // requests.
 type Readahead struct {
 	Queue  *Queue
+	Memory *Memory // of the chunks
 	reader *reader
 }
 
@@ -41,7 +42,10 @@ func New(p *plan.Plan, o *timeline.Order) *Readahead {
 	q := NewQueue(maxAheadBytes, maxAheadMessages)
 	q.firstBytes = firstAheadBytes(p)
 	q.window = q.firstBytes
-	return &Readahead{q, newReader(o, q)}
+	r := newReader(o, q)
+	r.memory = new(Memory)
+	o.Memory = r.memory
+	return &Readahead{q, r.memory, r}
 }
 
 // Begin submits the first read request.

@@ -17,6 +17,7 @@ import (
 type reader struct {
 	order    *timeline.Order
 	queue    *Queue
+	memory   *Memory          // of order; may be nil
 	requests chan readRequest // holds the latest request
 	zero     rosbag.Time      // first selected message
 
@@ -100,6 +101,10 @@ func (r *reader) run(ctx context.Context) {
 // reader between passes.
 func (r *reader) readPasses(ctx context.Context, o readRequest) {
 	defer r.queue.Close(o.epoch)
+	if r.memory != nil {
+		r.memory.open()
+		defer r.memory.close()
+	}
 	step := false
 	if o.Back > 0 {
 		o.From, step = r.order.Back(r.zero, o.From, o.Back)
@@ -140,9 +145,10 @@ type pass struct {
 	limit   time.Duration // the last position
 	latched plan.State    // for arrival
 
-	count int           // messages queued
-	found bool          // a message was read
-	last  time.Duration // position of the latest message that was read; before the first one, of the beginning of the pass
+	count    int           // messages queued
+	returned int           // count when memory was queued the last time
+	found    bool          // a message was read
+	last     time.Duration // position of the latest message that was read; before the first one, of the beginning of the pass
 }
 
 // passEnd is where a pass ends.
@@ -187,6 +193,9 @@ func (p *pass) queueMessages(ctx context.Context) bool {
 	}
 	at := transport.Place{Rank: -1}
 	for m, route := t.Next(); m != nil; m, route = t.Next() {
+		if p.memory != nil && len(p.memory.left) > 0 && !p.pushMemory(ctx) {
+			return false
+		}
 		if route.Reason != "" {
 			route.Skipped.Add(1)
 			if ctx.Err() != nil || len(p.requests) > 0 {
@@ -219,9 +228,13 @@ func (p *pass) queueMessages(ctx context.Context) bool {
 			return false
 		}
 		it := Item{Route: route, Frame: m.Frame, retained: m.Share, At: at, Pos: pos, Epoch: p.request.epoch}
-		if route.Private {
-			it.Frame, it.retained = slices.Clone(m.Frame), len(m.Frame) // not when the message is due
-		} else if p.request.Shift != 0 {
+		switch {
+		case route.Private: // not when the message is due
+			it.Frame, it.retained = slices.Clone(m.Frame), len(m.Frame)
+		case p.memory != nil && route.Publisher.Latching: // it may be used long after the others of its chunk
+			it.Frame, it.retained = slices.Clone(m.Frame), len(m.Frame)
+		}
+		if !route.Private && p.request.Shift != 0 {
 			it.Frame = p.shifter.shift(route.Topic.Stamps, m.Frame, p.request.Shift)
 		}
 		if !p.queue.Push(ctx, it) {
@@ -230,6 +243,24 @@ func (p *pass) queueMessages(ctx context.Context) bool {
 		p.count++
 	}
 	return !p.request.isSuperseded() && p.pushArrival(ctx, transport.Forever) && ctx.Err() == nil
+}
+
+// pushMemory queues the memory that cursors have left, behind all messages in it. If no message was queued
+// since the last time, it forgets the memory: the queue is bounded by its messages.
+func (p *pass) pushMemory(ctx context.Context) bool {
+	left := p.memory.left
+	p.memory.left = left[:0]
+	defer clear(left)
+	if p.count == p.returned {
+		return true
+	}
+	p.returned = p.count
+	for _, b := range left {
+		if !p.queue.Push(ctx, Item{Frame: b, Epoch: p.request.epoch}) {
+			return false
+		}
+	}
+	return true
 }
 
 // pushArrival queues the jump to where this pass begins, unless that was done already. first

@@ -41,8 +41,11 @@ func (r *ring) removeFirst() {
 // cost returns the bytes that an item counts against the bounds of a queue. A frame keeps its whole
 // chunk in memory, so each message of a topic that is rare in its bag costs more.
 func (it *Item) cost() int {
-	if it.Jump != nil {
+	switch {
+	case it.Jump != nil:
 		return jumpCost
+	case it.Memory():
+		return 0 // the messages in it cost
 	}
 	return max(len(it.Frame), it.retained)
 }

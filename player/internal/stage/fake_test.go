@@ -16,6 +16,7 @@ type fakePublication struct {
 	linked      func(node string) bool
 	dropped     uint64
 	full        bool
+	held        int
 	closed      bool
 }
 
@@ -24,6 +25,7 @@ func (p *fakePublication) Source(plan.PublisherID) Sender { return fakeSender{p}
 func (p *fakePublication) Dropped() uint64                { return p.dropped }
 func (p *fakePublication) UDPOnly() []string              { return nil }
 func (p *fakePublication) Refused() []string              { return nil }
+func (p *fakePublication) Held() int                      { return p.held }
 func (p *fakePublication) Room() bool                     { return !p.full }
 func (p *fakePublication) Close()                         { p.closed = true }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -310,6 +311,19 @@ func (p *jointPublication) nodes(list func(Publication) []string) (all []string)
 // Room implements Publication.
 func (p *jointPublication) Room() bool {
 	return !slices.ContainsFunc(p.parts, func(part Publication) bool { return !part.Room() })
+}
+
+// Held implements Publication. The frames that one node holds need not be the latest of the topic.
+func (p *jointPublication) Held() int {
+	if len(p.parts) == 1 {
+		return p.parts[0].Held()
+	}
+	for _, part := range p.parts {
+		if part.Held() > 0 {
+			return math.MaxInt
+		}
+	}
+	return 0
 }
 
 // Linked implements Publication.

@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -233,4 +234,21 @@ func newNodeAt(t *testing.T, name, masterURI string) *tcpros.Node {
 		_ = n.Close(ctx)
 	})
 	return n
+}
+
+// What one of several nodes holds need not be the latest frames of the topic.
+func TestHeldByManyNodes(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		held []int
+		want int
+	}{{[]int{3}, 3}, {[]int{0, 0}, 0}, {[]int{0, 1}, math.MaxInt}} {
+		p := &jointPublication{}
+		for _, n := range tc.held {
+			p.parts = append(p.parts, &fakePublication{held: n})
+		}
+		if n := p.Held(); n != tc.want {
+			t.Errorf("nodes hold %v: %d, want %d", tc.held, n, tc.want)
+		}
+	}
 }

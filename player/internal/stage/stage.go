@@ -32,6 +32,9 @@ type Publication interface {
 	UDPOnly() []string // nodes that take UDPROS only, so that they get nothing
 	Refused() []string // nodes that no file descriptor was left for
 	Room() bool        // false while the queue of a subscriber is full, with player.OverflowBlock
+	// Held returns how many of the latest frames that were published on the topic may still be needed, see
+	// tcpros.Publication; math.MaxInt if any may.
+	Held() int
 	// Linked reports whether the node with this name subscribes to each of play's nodes that
 	// publish the topic.
 	Linked(node string) bool

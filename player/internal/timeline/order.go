@@ -16,6 +16,7 @@ type Options struct {
 	Reach   time.Duration // see Options.HeaderReach of play; zero means the order of receipt
 	Workers int           // decompression workers for each bag
 	Damaged func(*control.DamageError)
+	Memory  rosbag.Memory // for chunks, in the order of receipt; may be nil
 }
 
 // Order gives out the messages of a plan in the order of play, from any time on, and finds the way

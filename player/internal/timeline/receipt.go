@@ -34,7 +34,11 @@ func (o *Order) received(from rosbag.Time, cancel <-chan struct{}) *byReceipt {
 			p.Log.Debug("reads ahead in the next bag", zap.String("bag", begun))
 		}
 	}})
-	t.messages.SetFilter(rosbag.Query{Start: p.Start, End: p.End, Workers: o.Workers, Cancel: cancel})
+	q := rosbag.Query{Start: p.Start, End: p.End, Workers: o.Workers, Cancel: cancel}
+	if o.Reach == 0 { // headerOrder keeps messages when the cursors have left their memory
+		q.Memory = o.Memory
+	}
+	t.messages.SetFilter(q)
 	t.messages.Seek(from)
 	return t
 }
