@@ -46,34 +46,6 @@ func mcapWithExtras(t *testing.T, json, index bool) []byte {
 	return b.Bytes()[:end]
 }
 
-// mcapOfROS2 has a message of /two, one of /idl, whose definition cannot be read, and one of /one of ROS 1.
-func mcapOfROS2(t *testing.T) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w, err := mcap.NewWriter(&b, &mcap.WriterOptions{Chunked: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	message := []byte("\x00\x01\x00\x00\x03\x00\x00\x00hi\x00")
-	err = errors.Join(
-		w.WriteHeader(&mcap.Header{Profile: "ros2"}),
-		w.WriteSchema(&mcap.Schema{ID: 1, Name: "std_msgs/msg/String", Encoding: "ros2msg", Data: []byte("string data\n")}),
-		w.WriteSchema(&mcap.Schema{ID: 2, Name: "a/msg/I", Encoding: "ros2idl", Data: []byte("module a {}")}),
-		w.WriteSchema(&mcap.Schema{ID: 3, Name: "std_msgs/String", Encoding: "ros1msg", Data: []byte("string data\n")}),
-		w.WriteChannel(&mcap.Channel{ID: 3, SchemaID: 3, Topic: "/one", MessageEncoding: "ros1"}),
-		w.WriteMessage(&mcap.Message{ChannelID: 3, LogTime: 1e9, Data: []byte("\x02\x00\x00\x00hi")}),
-		w.WriteChannel(&mcap.Channel{ID: 1, SchemaID: 1, Topic: "/two", MessageEncoding: "cdr"}),
-		w.WriteChannel(&mcap.Channel{ID: 2, SchemaID: 2, Topic: "/idl", MessageEncoding: "cdr"}),
-		w.WriteMessage(&mcap.Message{ChannelID: 1, LogTime: 1e9, Data: message}),
-		w.WriteMessage(&mcap.Message{ChannelID: 2, LogTime: 2e9, Data: message}),
-		w.Close(),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 // growing is a standard error that lets a file grow when it is first written to.
 type growing struct {
 	bytes.Buffer

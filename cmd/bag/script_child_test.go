@@ -81,6 +81,11 @@ func (c *child) start() error {
 	cmd := exec.Command(underTest)
 	var said bytes.Buffer
 	cmd.Stderr = &said
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "GOCOVERDIR", "SYSTEMROOT"} { // and nothing of ROS
+		if value, ok := os.LookupEnv(name); ok {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err1, err2); err != nil {
