@@ -21,4 +21,4 @@ for n, phase in enumerate(sys.argv[3:]):
         m.header.stamp = rospy.Time.from_sec(time.time() - offset)
         pub.publish(m)
         due = max(due + 1 / hz, time.time())
-        time.sleep(due - time.time() if due > time.time() else 0)
+        time.sleep(max(0, due - time.time()))
