@@ -94,7 +94,7 @@ func TestHealth(t *testing.T) {
 func found() []finding.Finding {
 	return []finding.Finding{
 		{Topic: "/a", Kind: finding.Silent, Cause: finding.Gone, For: 41 * time.Second},
-		{Topic: "/b", Kind: finding.Slow, Hz: 14.93, Want: 30, Expected: true},
+		{Topic: "/b", Kind: finding.Slow, Hz: 0.1249, Want: 0.2512, Expected: true},
 		{Topic: "/a", Kind: finding.Stamps, Cause: finding.Ahead, Offset: -time.Hour},
 	}
 }
@@ -135,13 +135,13 @@ func TestState(t *testing.T) {
 		`"snapshots":{"only":false,"held":5,"bytes":7,"taken":1,"file":"s.bag"},` +
 		`"uploads":{"waiting":1,"waiting_bytes":2,"done":3,"done_bytes":4,"sent":5,"failures":6,"refused":0,"lost":0,"error":"no route","store":{"state":"ok","for":60,"error":""}},` +
 		`"triggers":[{"option":"stop-on","expression":"topic == '/a'","fired":1,"suppressed":2,"refused":3,"skipped":4,"errors":5}],` +
-		`"headlines":["1 topic is silent: /a for 41 s (publisher gone)","1 topic is slow: /b 14.9 Hz, expected 30","the stamps of 1 topic are off: /a 1 h ahead"],` +
+		`"headlines":["1 topic is silent: /a for 41 s (publisher gone)","1 topic is slow: /b 0.12 Hz, expected 0.25","the stamps of 1 topic are off: /a 1 h ahead"],` +
 		`"findings":[{"topic":"/a","kind":"silent","cause":"publisher gone","for":41,"expected":false,"text":"silent for 41 s (publisher gone)"},` +
-		`{"topic":"/b","kind":"slow","for":0,"hz":14.9,"want":30,"expected":true,"text":"slow: 14.9 Hz, expected 30"},` +
+		`{"topic":"/b","kind":"slow","for":0,"hz":0.12,"want":0.25,"expected":true,"text":"slow: 0.12 Hz, expected 0.25"},` +
 		`{"topic":"/a","kind":"stamps","cause":"ahead","for":0,"offset":-3600,"expected":false,"text":"stamps 1 h ahead"}],` +
 		`"episodes":[{"topic":"/a","kind":"silent","episodes":2,"seconds":50,"open":false,"unmet":false}],` +
 		`"topics":[{"topic":"/a","type":"a/B","publishers":1,"messages":10,"bytes":100,"hz":0,"bytes_per_second":0,"dropped":2,"causes":{"disk":2},"missed":3,"left_out":5,"passed":4,"age":2,"latched":true,"problems":["silent for 41 s (publisher gone)","stamps 1 h ahead"]},` +
-		`{"topic":"/b","type":"","publishers":0,"messages":0,"bytes":0,"hz":0,"bytes_per_second":0,"dropped":0,"missed":0,"left_out":0,"passed":0,"age":null,"latched":false,"problems":["slow: 14.9 Hz, expected 30"]}]}`
+		`{"topic":"/b","type":"","publishers":0,"messages":0,"bytes":0,"hz":0,"bytes_per_second":0,"dropped":0,"missed":0,"left_out":0,"passed":0,"age":null,"latched":false,"problems":["slow: 0.12 Hz, expected 0.25"]}]}`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

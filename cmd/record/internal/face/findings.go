@@ -1,6 +1,7 @@
 package face
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -44,8 +45,7 @@ func findings(stats *control.Stats) []findingJSON {
 		j := findingJSON{Topic: f.Topic, Kind: f.Kind.Key(), Cause: f.Cause.String(), For: web.Seconds(f.For), Expected: f.Expected, Text: f.Brief()}
 		switch {
 		case f.Kind == finding.Slow || f.Kind == finding.Fast:
-			hz := round(f.Hz)
-			j.Hz, j.Want = &hz, &f.Want
+			j.Hz, j.Want = shownHz(f.Hz), shownHz(f.Want)
 		case f.Offset != 0:
 			offset := web.Seconds(f.Offset)
 			j.Offset = &offset
@@ -53,6 +53,14 @@ func findings(stats *control.Stats) []findingJSON {
 		all = append(all, j)
 	}
 	return all
+}
+
+// shownHz is a rate as the text of a finding has it: half a hertz is no less exact than 30.
+func shownHz(hz float64) *float64 {
+	if shown, err := strconv.ParseFloat(finding.Hz(hz), 64); err == nil {
+		return &shown
+	}
+	return nil
 }
 
 func episodes(sums []finding.Sum) []episodesJSON {
