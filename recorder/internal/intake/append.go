@@ -13,10 +13,7 @@ import (
 
 // append copies a run of whole frames into the open chunk.
 func (in *Intake) append(c *account.Connection, run []byte, count int, received time.Time) {
-	// The last frame was complete at received. The times of a run are one nanosecond apart, so that tools that
-	// sort by time keep the order. With a simulated clock many messages have the same time, as in stock.
-	step := in.cfg.Sim.Step()
-	first := rosbag.TimeOf(in.cfg.Sim.At(received)).Add(-step * time.Duration(count-1))
+	times := in.timesOf(received, count)
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	c.Came(received, count, run)
@@ -29,8 +26,8 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 	}
 	in.rotateIfDueLocked(received)
 	in.filling.Saw(received)
-	if c.Topic().KeepsAll() && step > 0 {
-		in.addLocked(c, run, count, first, received)
+	if c.Topic().KeepsAll() && times.step > 0 {
+		in.addLocked(c, run, count, times)
 		return
 	}
 	for frame := range rosbag.Frames(run) {
@@ -38,14 +35,17 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 			return
 		}
 		if c.Topic().Keep(in.cfg.Sim.Steady(received)) {
-			in.addLocked(c, frame, 1, first, received)
+			in.addLocked(c, frame, 1, times)
 		}
-		first = first.Add(step)
+		times.skip()
 	}
 }
 
-// addLocked copies frames that the limits of the topic let pass. first is the time of the first frame in the bag.
-func (in *Intake) addLocked(c *account.Connection, run []byte, count int, first rosbag.Time, received time.Time) {
+// addLocked copies frames that the limits of the topic let pass. It may wait for room, without the lock meanwhile, and
+// it may begin the next file. So the caller must not rely on what it has seen of the state before. Nothing that
+// endFileLocked or beginFileLocked call may call addLocked: a file would end while it ends. What a file is to begin or
+// end with goes into the command for the sink, as the latched messages of a queue.FileStart do.
+func (in *Intake) addLocked(c *account.Connection, run []byte, count int, times runTimes) {
 	for count > 0 {
 		switch {
 		case in.hasEnoughLocked(c.Topic()):
@@ -66,21 +66,19 @@ func (in *Intake) addLocked(c *account.Connection, run []byte, count int, first 
 			c.Topic().Drop(control.DropBufferFull, uint64(count))
 			return
 		}
-		first = in.rotation.Stamp(first, received, in.cfg.Sim != nil) // here: a link may have waited for room
 		wanted := int(c.Topic().Wanted(uint64(count)))
 		n, size := in.filling.Fit(run, wanted, wanted == count)
-		in.filling.Append(c.Conn(), first, run[:size], n, received)
+		in.filling.Append(c.Conn(), times.takeLocked(in, n), run[:size], n, times.received)
 		in.filling.Open.Add(c.Topic().Memory(), in.pool.Weight(size+n*RecordOverhead))
 		c.NoteRecord(in.rotation.Part())
 		in.countRecordedLocked(c.Topic(), uint64(n), uint64(size-4*n))
 		if c.Latching() {
 			in.latched.Remember(c.Source(), rosbag.LastFrame(run[:size]))
 		}
-		first = first.Add(time.Duration(n))
 		run, count = run[size:], count-n
 		if in.filling.Full() {
 			in.sealOpenLocked()
-			in.checkSizeLocked(received)
+			in.checkSizeLocked(times.received)
 		}
 	}
 }

@@ -99,11 +99,10 @@ func (d Commands) RequestStop() (*queue.Command, error) {
 	case in.mode.State == control.StateStopped && in.mode.Starting == nil:
 		return nil, nil
 	}
-	in.sealOpenLocked()
+	in.endFileLocked(true)
 	in.mode.Starting = nil
 	in.mode.Begun = time.Time{}
 	in.enterLocked(control.StateStopped)
-	in.enqueueLocked(&queue.Command{Kind: queue.Report})
 	return in.enqueueLocked(&queue.Command{Kind: queue.Close}), nil
 }
 

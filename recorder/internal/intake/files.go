@@ -69,7 +69,7 @@ func (d Files) Failover(now time.Time) *queue.FileStart {
 	in := d.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.sealOpenLocked()
+	in.endFileLocked(false)
 	return in.beginFileLocked(now, in.rotation.NextPart)
 }
 

@@ -214,7 +214,8 @@ func (f *LargeFrame) Commit(received time.Time) {
 	defer in.mu.Unlock()
 	c.Arrived(received, frame)
 	in.rotateIfDueLocked(received)
-	f.turn.Chunk().Builder().FinishMessage(in.rotation.Stamp(rosbag.TimeOf(in.cfg.Sim.At(received)), received, in.cfg.Sim != nil))
+	times := in.timesOf(received, 1)
+	f.turn.Chunk().Builder().FinishMessage(times.takeLocked(in, 1))
 	if latched != nil {
 		in.latched.Keep(c.Source(), latched)
 	}

@@ -44,13 +44,10 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time, asked bool) (time.
 		}
 	}
 	now, before := time.Now(), c.Topic().Tally().Messages
-	bagTime := in.cfg.Sim.At(now)
-	if in.cfg.Sim == nil { // a simulation may run at any rate: its messages are not dated back
-		bagTime = in.rotation.Backdate(now, at, in.mode.Begun)
-	}
+	bagTime := in.backdatedLocked(now, at)
 	in.filling.Saw(now)
 	c.Published(now)
-	in.addLocked(c, frame, 1, rosbag.TimeOf(bagTime), now)
+	in.addLocked(c, frame, 1, runTimes{next: rosbag.TimeOf(bagTime), received: now})
 	if c.Topic().Tally().Messages == before {
 		return time.Time{}, control.ErrNoRoom
 	}

@@ -63,8 +63,19 @@ func (in *Intake) fileStartLocked(now time.Time, resumed bool) *queue.FileStart 
 // rotateLocked makes all messages from now on go into the next file, which the sink opens after it has written the
 // chunks in the queue.
 func (in *Intake) rotateLocked(now time.Time) *queue.Command {
-	in.sealOpenLocked()
+	in.endFileLocked(false)
 	return in.enqueueLocked(&queue.Command{Kind: queue.Rotate, Start: in.beginFileLocked(now, in.rotation.Advance)})
+}
+
+// endFileLocked ends the present file: what was received until now is in that file or in one before. Every file ends
+// here: because the next one begins (rotateLocked), the sink goes on in another one after a fault (Failover), the
+// recording stops (RequestStop), or it ends (Close). With report, the account of losses is the last message of the file.
+// Chunks and commands that are queued from now on are for the next file; see addLocked for what may not be called.
+func (in *Intake) endFileLocked(report bool) {
+	in.sealOpenLocked()
+	if report {
+		in.enqueueLocked(&queue.Command{Kind: queue.Report})
+	}
 }
 
 // beginFileLocked makes all messages from now on go into another file, and returns how the file begins. advance is

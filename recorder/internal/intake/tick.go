@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
-	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 )
 
 // Tick seals an old chunk, begins the next file and ends a post-roll if that is due, and logs news.
@@ -33,10 +32,9 @@ func (in *Intake) Tick(now time.Time) {
 // Close ends the intake: it queues the open chunk, the end of a post-roll and the account of losses.
 func (in *Intake) Close() {
 	in.mu.Lock()
-	in.sealOpenLocked()
 	in.endSnapshotLocked()
+	in.endFileLocked(true)
 	in.mode.Ended = true
-	in.enqueueLocked(&queue.Command{Kind: queue.Report})
 	last := News{Latched: in.latched.TakeShortage()}
 	in.mu.Unlock()
 	in.room.Broadcast()

@@ -21,23 +21,19 @@ var errSyncFailed = errors.New("a sync has failed")
 // so that they are not lost if it cannot be opened.
 func (s *Sink) openFile(c *queue.Command) error {
 	now := time.Now()
-	var out *files.Bag
+	var next *queue.FileStart
 	err := control.ErrNotRecording
 	if s.err == nil && !s.drainAborted() {
 		err = s.Bags.Disk.Short()
 	}
 	if err == nil {
-		out, err = files.Create(s.Bags.Outputs, now)
+		next, err = s.begin(now, func() *queue.FileStart { return s.cfg.Files.FileOpened(c, now) })
 	}
 	if err != nil {
 		s.cfg.Files.NotOpened(c)
 		return err
 	}
-	c.File = out
-	s.out.Store(out)
-	next := s.cfg.Files.FileOpened(c, now)
-	out.Part = next.Part
-	s.Bags.Opened(out)
+	c.File = s.Current()
 	s.repeat(next)
 	return nil
 }
@@ -64,15 +60,13 @@ func (s *Sink) rotateFile(c *queue.Command) error {
 	}
 	old := s.Current()
 	if s.LowDisk(time.Now()) {
-		old.Part = next.Part
-		s.cfg.Files.ReleaseLatched(next.Latched)
+		s.goOn(next)
 		return disk.ErrMinSpace
 	}
 	start := time.Now()
 	defer func() { s.Bags.Outputs.Watchdog.CountSplit(start) }()
-	if err := s.openNext(next.At, next.Part); err != nil {
-		old.Part = next.Part // the chunks of that part go into the old file
-		s.cfg.Files.ReleaseLatched(next.Latched)
+	if _, err := s.begin(next.At, func() *queue.FileStart { return next }); err != nil {
+		s.goOn(next)
 		s.cfg.Log.Error("no next file: the recording goes on in the old one", zap.String("file", old.Target()), zap.Error(err))
 		return err
 	}
@@ -110,18 +104,27 @@ func (s *Sink) repeatLatched(next *queue.FileStart) error {
 	})
 }
 
-// openNext creates the file of part, which is written from now on.
-func (s *Sink) openNext(at time.Time, part int) error {
+// begin creates a file, which is written from now on, and closes the one before, if there is one. decide is called when
+// the file exists, and returns how the file begins: the intake decides that, and the number of the file.
+func (s *Sink) begin(at time.Time, decide func() *queue.FileStart) (*queue.FileStart, error) {
 	out, err := files.Create(s.Bags.Outputs, at)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	out.Part = part
-	old := s.Current()
-	s.out.Store(out)
+	old := s.out.Swap(out)
+	next := decide()
+	out.Part = next.Part
 	s.Bags.Opened(out)
-	s.Bags.CloseLater(old)
-	return nil
+	if old != nil {
+		s.Bags.CloseLater(old)
+	}
+	return next, nil
+}
+
+// goOn makes the present file have the chunks of a file that could not begin.
+func (s *Sink) goOn(next *queue.FileStart) {
+	s.Current().Part = next.Part
+	s.cfg.Files.ReleaseLatched(next.Latched)
 }
 
 // writeChunk writes a chunk. If the write fails, or a sync before it has, the recording goes on in a new file,
@@ -159,7 +162,9 @@ func (s *Sink) failover(c *chunk.Sealed, fault error) error {
 	if !gone && !errors.Is(fault, errSyncFailed) { // the file returns those errors when it is closed
 		s.Bags.Finished.Fail(fault)
 	}
-	if err := s.openNext(time.Now(), old.Part); err != nil {
+	now := time.Now()
+	next, err := s.begin(now, func() *queue.FileStart { return s.cfg.Files.Failover(now) })
+	if err != nil {
 		s.cfg.Log.Error("no new file after the fault", zap.Error(err))
 		return err
 	}
@@ -168,10 +173,8 @@ func (s *Sink) failover(c *chunk.Sealed, fault error) error {
 		logFault = s.cfg.Log.Warn // nothing is lost
 	}
 	logFault("the recording goes on in a new file", zap.String("file", old.Target()), zap.String("next", s.Current().Target()), zap.NamedError("because", fault))
-	next := s.cfg.Files.Failover(time.Now())
-	s.Current().Part = next.Part
 	s.Snapshotter.KeepMissed(next)
-	err := s.repeatLatched(next)
+	err = s.repeatLatched(next)
 	s.cfg.Files.ReleaseLatched(next.Latched)
 	if err == nil {
 		err = s.Bags.WriteChunk(s.Current(), c)
