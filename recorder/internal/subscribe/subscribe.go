@@ -237,7 +237,9 @@ func (s *Set) openLink(resolved string, sub *subscription, info tcpros.LinkInfo)
 		return nil, err
 	}
 	s.unlike.Opened(resolved, rosbag.Header(info.Header), s.Log)
-	return s.Tap.Link(resolved, l.Conn().Header, s.withTrigger(resolved, info, Watched(s.Watch, s.sim, resolved, info, l))), nil
+	// A message is recorded first, then shown to the watchers, and then to viewers: none of them may delay a message on
+	// its way to the bag, and what a message triggers comes after the message.
+	return s.Tap.Link(resolved, l.Conn().Header, watched(l, s.sim, s.watchersOf(resolved, info)...)), nil
 }
 
 // leaveDeserted leaves topics that discovery has found before and does not list any more, and that have no links.

@@ -3,7 +3,6 @@ package subscribe
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -44,19 +43,9 @@ func (s *Set) Listen(name string, selects func(topic, typ string) bool, fire fun
 	var err error
 	t.sub, err = s.Node.Subscribe(tcpros.SubscribeOptions{
 		Topic: TriggerTopic, Type: triggerType, MD5Sum: triggerMD5,
-		Open: func(tcpros.LinkInfo) (tcpros.LinkSink, error) { return &watchedLink{ignore{}, s.sim, t}, nil },
+		Open: func(tcpros.LinkInfo) (tcpros.LinkSink, error) { return watched(ignore{}, s.sim, t), nil },
 	})
 	return err
-}
-
-// withTrigger returns a sink that begins a snapshot with each message, if the topic is the trigger and is recorded.
-// Otherwise it returns sink.
-func (s *Set) withTrigger(topic string, info tcpros.LinkInfo, sink tcpros.LinkSink) tcpros.LinkSink {
-	t := s.trigger
-	if t == nil || topic != t.topic || rosbag.Header(info.Header).Type() != triggerType {
-		return sink
-	}
-	return &watchedLink{sink, s.sim, t}
 }
 
 // Frames implements control.LinkWatcher.

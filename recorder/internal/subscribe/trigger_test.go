@@ -14,12 +14,12 @@ func TestTriggerFires(t *testing.T) {
 	t.Parallel()
 	recorded := &testlink.Sink{}
 	var fired []int
-	l := &watchedLink{recorded, nil, &trigger{topic: "/go", fire: func(topic string, messages int, received time.Time) {
+	l := watched(recorded, nil, &trigger{topic: "/go", fire: func(topic string, messages int, received time.Time) {
 		if topic != "/go" || !received.Equal(time.Unix(1700000000, 0)) {
 			t.Errorf("fired by %s at %v", topic, received)
 		}
 		fired = append(fired, messages, recorded.Messages)
-	}}}
+	}})
 	l.Frames(testlink.Frame(0, 1, 8), 1, time.Unix(1700000000, 0))
 	l.Frames(testlink.Frame(0, 2, 8), 3, time.Unix(1700000000, 0))
 	if want := []int{1, 1, 3, 4}; !slices.Equal(fired, want) {
@@ -61,7 +61,6 @@ func TestTriggerOfAnotherType(t *testing.T) {
 	t.Parallel()
 	s, _ := newSet(t, Config{})
 	s.trigger = &trigger{topic: "/go"}
-	sink := &testlink.Sink{}
 	empty := func(topic string) tcpros.LinkInfo {
 		info := testlink.Info(topic, "/p")
 		for i, f := range info.Header {
@@ -75,7 +74,7 @@ func TestTriggerOfAnotherType(t *testing.T) {
 		info tcpros.LinkInfo
 		want bool
 	}{"empty": {empty("/go"), true}, "numbered": {testlink.Info("/go", "/p"), false}, "elsewhere": {empty("/t"), false}} {
-		if _, fires := s.withTrigger(test.info.Topic, test.info, sink).(*watchedLink); fires != test.want {
+		if fires := len(s.watchersOf(test.info.Topic, test.info)) > 0; fires != test.want {
 			t.Errorf("%s begins snapshots: %v", name, fires)
 		}
 	}

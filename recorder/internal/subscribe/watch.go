@@ -10,32 +10,49 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Watched returns a sink that also shows messages to w, if w watches the topic, and otherwise l itself. w is
-// nil if nothing is watched; sim is nil for the wall clock.
-func Watched(w control.Watcher, sim *simtime.Sim, resolved string, info tcpros.LinkInfo, l tcpros.LinkSink) tcpros.LinkSink {
-	if w == nil || !slices.Contains(w.Topics(), resolved) {
-		return l
+// watchersOf returns who watches a link, in the order in which they are shown each message.
+func (s *Set) watchersOf(resolved string, info tcpros.LinkInfo) (all []control.LinkWatcher) {
+	header := rosbag.Header(info.Header)
+	if s.Watch != nil && slices.Contains(s.Watch.Topics(), resolved) {
+		all = append(all, s.Watch.Open(resolved, header))
 	}
-	return &watchedLink{l, sim, w.Open(resolved, rosbag.Header(info.Header))}
+	if t := s.trigger; t != nil && t.topic == resolved && header.Type() == triggerType {
+		all = append(all, t)
+	}
+	return all
 }
 
-// watchedLink first records messages and then shows them to a watcher, so that what a message triggers comes
+// watched returns a sink that also shows messages to watchers, or l itself if there are none. sim is nil for the wall
+// clock.
+func watched(l tcpros.LinkSink, sim *simtime.Sim, watchers ...control.LinkWatcher) tcpros.LinkSink {
+	if len(watchers) == 0 {
+		return l
+	}
+	return &watchedLink{l, sim, watchers}
+}
+
+// watchedLink first records messages and then shows them to the watchers, so that what a message triggers comes
 // after the message.
 type watchedLink struct {
 	tcpros.LinkSink
-	sim     *simtime.Sim
-	watcher control.LinkWatcher
+	sim      *simtime.Sim
+	watchers []control.LinkWatcher // in their order
 }
 
 // Frames implements tcpros.LinkSink.
 func (l *watchedLink) Frames(run []byte, count int, received time.Time) {
 	l.LinkSink.Frames(run, count, received)
-	l.watcher.Frames(run, count, l.sim.At(received), received)
+	at := l.sim.At(received)
+	for _, w := range l.watchers {
+		w.Frames(run, count, at, received)
+	}
 }
 
 // Large implements tcpros.LinkSink.
 func (l *watchedLink) Large(frameBytes int) tcpros.LargeFrame {
-	l.watcher.Skipped(1)
+	for _, w := range l.watchers {
+		w.Skipped(1)
+	}
 	return l.LinkSink.Large(frameBytes)
 }
 

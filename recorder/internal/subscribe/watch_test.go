@@ -34,30 +34,36 @@ func (w *watching) Frames(_ []byte, count int, bagTime, _ time.Time) {
 	w.before = w.sink.Messages
 }
 
+// watchedBy is a link of a topic that w may watch.
+func watchedBy(w control.Watcher, sim *simtime.Sim, topic string, sink tcpros.LinkSink) tcpros.LinkSink {
+	s := New(Config{Watch: w})
+	return watched(sink, sim, s.watchersOf(topic, testlink.Info(topic, "/p"))...)
+}
+
 // TestWatchedLink: a watcher is shown messages when the recording has them, with the time of the recording;
 // links of other topics are as without a watcher.
 func TestWatchedLink(t *testing.T) {
 	t.Parallel()
 	sink := &testlink.Sink{}
 	w := &watching{topics: []string{"/t"}, sink: sink}
-	if got := Watched(w, nil, "/other", testlink.Info("/other", "/p"), sink); got != tcpros.LinkSink(sink) {
+	if got := watchedBy(w, nil, "/other", sink); got != tcpros.LinkSink(sink) {
 		t.Errorf("a link that is not watched is %T", got)
 	}
-	if got := Watched(nil, nil, "/t", testlink.Info("/t", "/p"), sink); got != tcpros.LinkSink(sink) {
+	if got := watchedBy(nil, nil, "/t", sink); got != tcpros.LinkSink(sink) {
 		t.Errorf("without a watcher the link is %T", got)
 	}
 	at := time.Now()
 	sim := simtime.New()
 	sim.Set(5e9)
 	for clock, want := range map[*simtime.Sim]time.Time{nil: at, sim: time.Unix(5, 0)} {
-		l := Watched(w, clock, "/t", testlink.Info("/t", "/p"), sink)
+		l := watchedBy(w, clock, "/t", sink)
 		before := w.shown
 		l.Frames(append(testlink.Frame(0, 1, 8), testlink.Frame(0, 2, 8)...), 2, at)
 		if w.shown != before+2 || w.before != sink.Messages || !w.bagTime.Equal(want) {
 			t.Errorf("shown %d, when the recording had %d, at %v", w.shown, w.before, w.bagTime)
 		}
 	}
-	l := Watched(w, nil, "/t", testlink.Info("/t", "/p"), sink)
+	l := watchedBy(w, nil, "/t", sink)
 	if l.Large(1<<20) != nil || w.skipped != 1 || sink.Larges != 1 {
 		t.Errorf("a large message: %d skipped", w.skipped)
 	}
@@ -111,7 +117,7 @@ func TestLossesAreHandedOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.withTrigger("/t", info, Watched(s.Watch, nil, "/t", info, l)).(tcpros.LostSink).Lost(3)
+	watched(l, nil, s.watchersOf("/t", info)...).(tcpros.LostSink).Lost(3)
 	if n := topic.Lost(); n != 2 { // of the two messages that this intake wants of a topic
 		t.Errorf("%d messages lost, want 2", n)
 	}
@@ -124,7 +130,7 @@ func TestWatchedLinkAllocations(t *testing.T) { // not parallel: it counts alloc
 	w := &watching{topics: []string{"/t"}, sink: sink}
 	run, now := testlink.Frame(0, 1, 100), time.Now()
 	for _, topic := range []string{"/t", "/other"} {
-		l := Watched(w, nil, topic, testlink.Info(topic, "/p"), sink)
+		l := watchedBy(w, nil, topic, sink)
 		if n := testing.AllocsPerRun(300, func() { l.Frames(run, 1, now) }); n != 0 {
 			t.Errorf("%s: %v allocations", topic, n)
 		}
