@@ -31,7 +31,7 @@ func TestAdaptive(t *testing.T) {
 	if logs.FilterMessage("compression does not keep up: less of it for the next chunks").Len() == 0 {
 		t.Errorf("not told that compression does not keep up: %v", logs.All())
 	}
-	if u := p.Accounts().Usage(); u.Waiting != 0 || u.Held != u.Idle {
+	if u := p.Usage(); u.Waiting != 0 || u.Held != u.Idle {
 		t.Errorf("at the end %d wait, %d of %d are idle", u.Waiting, u.Idle, u.Held)
 	}
 }

@@ -18,7 +18,7 @@ func TestLargeMessageLeavesRoomForLightTopics(t *testing.T) {
 	p := d.pipe
 	first, second, imu := open(t, p, "/camera", "/p"), open(t, p, "/map", "/p"), open(t, p, "/imu", "/p")
 	offer(first, testlink.Frame(0, 0, 5_000_000))
-	s := p.Accounts().Stats(time.Now())
+	s := p.Stats(time.Now())
 	left := s.BufferMost - s.Buffered
 	// There would be room for it, but for little else.
 	if m := second.Large(int(left) - overhead - chunkBytes/2); m != nil {

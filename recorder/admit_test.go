@@ -290,7 +290,7 @@ func FuzzOverload(f *testing.F) {
 				doCommand(t, p, size)
 				d.turn(t, int64(300*size))
 			}
-			u := p.Accounts().Usage()
+			u := p.Usage()
 			grown := int64(u.Grown) // a chunk is counted as it grew when it is sealed
 			if o.Compression == rosbag.CompressionLZ4 {
 				grown *= 2
@@ -313,7 +313,7 @@ func FuzzOverload(f *testing.F) {
 				t.Errorf("%s: %d sent, %d recorded, dropped %v", topic.Topic, sent[i], topic.Messages, topic.Dropped)
 			}
 		}
-		u := p.Accounts().Usage()
+		u := p.Usage()
 		left := u.Held - u.Idle - u.Latched
 		if u.Waiting != 0 || u.Waiters != 0 || left < 0 || u.Shared == 0 && left != 0 { // a chunk without messages is not sealed
 			t.Errorf("at the end: %+v", u)
@@ -327,11 +327,11 @@ func doCommand(t *testing.T, p *pipeline, what int) {
 	var err error
 	switch what % 8 {
 	case 0:
-		err = p.Commands().Pause()
+		err = p.Pause()
 	case 1:
-		err = p.Commands().Resume(time.Now())
+		err = p.Resume(time.Now())
 	case 2:
-		_, err = p.Commands().RequestSplit(time.Now())
+		_, err = p.RequestSplit(time.Now())
 	default:
 		p.tick(time.Now().Add(time.Minute))
 	}

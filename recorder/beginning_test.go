@@ -52,7 +52,7 @@ func TestBagBeginsWithItsFirstChunk(t *testing.T) {
 				arrive(small, time.Now(), 10)
 				arrive(large, time.Now(), 200_000)
 				early := time.Now()
-				if _, err := p.Commands().RequestSplit(time.Now()); err != nil {
+				if _, err := p.RequestSplit(time.Now()); err != nil {
 					t.Error(err)
 				}
 				arrive(small, early, 10)

@@ -17,7 +17,7 @@ import (
 // rotate begins the next file and waits until the one before is closed.
 func rotate(t *testing.T, p *pipeline) {
 	t.Helper()
-	c, err := p.Commands().RequestSplit(time.Now())
+	c, err := p.RequestSplit(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,11 +32,11 @@ func rotate(t *testing.T, p *pipeline) {
 func TestHeadersAreBounded(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true}, nil)
-	bad := p.Links().AddTopic("/bad", "/bad", time.Time{})
+	bad := p.AddTopic("/bad", "/bad", time.Time{})
 	big := strings.Repeat("x", 1<<20)
 	refused := 0
 	attack := func(n int) {
-		l, err := p.Links().OpenLink(bad, testlink.DefinitionInfo("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, big)))
+		l, err := p.OpenLink(bad, testlink.DefinitionInfo("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, big)))
 		if full := (*account.HeadersFullError)(nil); errors.As(err, &full) {
 			refused++
 			return
@@ -51,10 +51,10 @@ func TestHeadersAreBounded(t *testing.T) {
 		attack(n)
 	}
 	taken := 30 - refused
-	if bytes := p.Accounts().Usage().Headers; bytes > account.HeaderBytes*memory.FairnessFactor/(memory.FairnessFactor+1)+1<<20 || taken < 10 {
+	if bytes := p.Usage().Headers; bytes > account.HeaderBytes*memory.FairnessFactor/(memory.FairnessFactor+1)+1<<20 || taken < 10 {
 		t.Errorf("%d of 30 headers of 1 MiB were taken, %d bytes", taken, bytes)
 	}
-	if _, err := p.Links().OpenLink(p.Links().AddTopic("/good", "/good", time.Time{}), testlink.DefinitionInfo("/good", "/good", big[:100_000])); err != nil {
+	if _, err := p.OpenLink(p.AddTopic("/good", "/good", time.Time{}), testlink.DefinitionInfo("/good", "/good", big[:100_000])); err != nil {
 		t.Errorf("a publisher of another topic: %v", err)
 	}
 	s := control.Summary{Topics: accountsNow(p)}
@@ -63,7 +63,7 @@ func TestHeadersAreBounded(t *testing.T) {
 	}
 	rotate(t, p)
 	p.tick(time.Now().Add(time.Hour))
-	if u := p.Accounts().Usage(); u.Connections != 1 || u.Headers > 200_000 {
+	if u := p.Usage(); u.Connections != 1 || u.Headers > 200_000 {
 		t.Errorf("%d connections, %d bytes after the bag is closed", u.Connections, u.Headers)
 	}
 	closePipeline(t, p)
@@ -81,7 +81,7 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 	sweep := func(p *pipeline) int {
 		at = at.Add(time.Minute) // in which flushOpen may have looked, too
 		p.tick(at)
-		return p.Accounts().Usage().Connections
+		return p.Usage().Connections
 	}
 	p := testPipeline(t, Options{Split: true}, nil)
 	idle, sent, remembered := open(t, p, "/idle", "/p"), open(t, p, "/sent", "/p"), latching(t, p, "/map", "/p")
@@ -113,7 +113,7 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 	l.Frames(testlink.Frame(1, 0, 100), 1, now)
 	l.Closed(nil)
 	flushOpen(withRing)
-	testlink.WaitFor(t, func() bool { return withRing.Accounts().Stats(time.Now()).Snapshots.Bytes > 0 })
+	testlink.WaitFor(t, func() bool { return withRing.Stats(time.Now()).Snapshots.Bytes > 0 })
 	if n := sweep(withRing); n != 1 {
 		t.Error("the ring has a message without its connection")
 	}
@@ -136,10 +136,10 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 func TestGoneLatchedPublishers(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true}, nil)
-	topic := p.Links().AddTopic("/goal", "/goal", time.Time{})
+	topic := p.AddTopic("/goal", "/goal", time.Time{})
 	for n := range uint32(100) {
 		info := testlink.LatchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n))
-		l, err := p.Links().OpenLink(topic, info)
+		l, err := p.OpenLink(topic, info)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,12 +160,12 @@ func TestGoneLatchedPublishers(t *testing.T) {
 func TestPublishersComeAndGo(t *testing.T) {
 	const publishers = 10_000
 	p := testPipeline(t, Options{Split: true}, nil)
-	topic := p.Links().AddTopic("/t", "/t", time.Time{})
+	topic := p.AddTopic("/t", "/t", time.Time{})
 	definition := strings.Repeat("float64 x\n", 1000)
 	now := time.Now()
 	come := func(from, to int) {
 		for n := from; n < to; n++ {
-			l, err := p.Links().OpenLink(topic, testlink.DefinitionInfo("/t", fmt.Sprintf("/p%d", n), definition))
+			l, err := p.OpenLink(topic, testlink.DefinitionInfo("/t", fmt.Sprintf("/p%d", n), definition))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,7 +190,7 @@ func TestPublishersComeAndGo(t *testing.T) {
 	if n := len(s.Publishers) + s.Former.Count; n != publishers || len(s.Publishers) > account.KeptPublishers {
 		t.Errorf("%d publishers in the account, %d by name", n, len(s.Publishers))
 	}
-	if u := p.Accounts().Usage(); u.Connections != 0 || u.Headers > account.KeptPublishers*2*account.ConnectionOverhead {
+	if u := p.Usage(); u.Connections != 0 || u.Headers > account.KeptPublishers*2*account.ConnectionOverhead {
 		t.Errorf("%d connections, %d bytes are left", u.Connections, u.Headers)
 	}
 	closePipeline(t, p)

@@ -95,7 +95,7 @@ func (c *Control) Pause() error {
 	if err != nil {
 		return err
 	}
-	return r.in.Commands().Pause()
+	return r.in.Pause()
 }
 
 // Resume implements control.Recording.
@@ -104,7 +104,7 @@ func (c *Control) Resume() error {
 	if err != nil {
 		return err
 	}
-	return r.in.Commands().Resume(time.Now())
+	return r.in.Resume(time.Now())
 }
 
 // Stop implements control.Recording.
@@ -113,7 +113,7 @@ func (c *Control) Stop(ctx context.Context) (closed string, err error) {
 	if err != nil {
 		return "", err
 	}
-	stop, err := r.in.Commands().RequestStop()
+	stop, err := r.in.RequestStop()
 	if err != nil {
 		return "", err
 	}
@@ -126,7 +126,7 @@ func (c *Control) Start(ctx context.Context) (opened string, err error) {
 	if err != nil {
 		return "", err
 	}
-	start, err := r.in.Commands().RequestStart()
+	start, err := r.in.RequestStart()
 	if err != nil {
 		return "", err
 	}
@@ -151,7 +151,7 @@ func (c *Control) Split(ctx context.Context) (closed string, err error) {
 		turn.CancelAt(now)
 		return "", fmt.Errorf("%w: the next split is possible in %v", control.ErrSplitsTooOften, wait.Round(time.Second))
 	}
-	split, err := r.in.Commands().RequestSplit(now)
+	split, err := r.in.RequestSplit(now)
 	if err != nil {
 		turn.CancelAt(now) // not Cancel: the turn has come already
 		return "", err

@@ -55,7 +55,7 @@ func TestLatchedAroundAPause(t *testing.T) {
 // latching opens the link of a latching publisher.
 func latching(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
 	t.Helper()
-	l, err := p.Links().OpenLink(p.Links().AddTopic(topic, topic, time.Time{}), testlink.LatchedInfo(topic, publisher))
+	l, err := p.OpenLink(p.AddTopic(topic, topic, time.Time{}), testlink.LatchedInfo(topic, publisher))
 	if err != nil {
 		t.Fatal(err)
 	}

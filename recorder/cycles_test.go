@@ -37,10 +37,10 @@ func otherType(info tcpros.LinkInfo) tcpros.LinkInfo {
 // costs two connections, however often, and no memory.
 func TestTopicComesAndGoes(t *testing.T) {
 	p := testPipeline(t, Options{}, nil)
-	topic := p.Links().AddTopic("/t", "/t", time.Time{})
+	topic := p.AddTopic("/t", "/t", time.Time{})
 	both := []tcpros.LinkInfo{testlink.Info("/t", "/p"), otherType(testlink.Info("/t", "/p"))}
 	cycle := func(i int) {
-		l, err := p.Links().OpenLink(topic, both[i%2])
+		l, err := p.OpenLink(topic, both[i%2])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestTopicComesAndGoes(t *testing.T) {
 	if after := heapInUse(); after > before+2<<20 {
 		t.Errorf("%d cycles take %d bytes", cycles-warm, after-before)
 	}
-	if n := p.Accounts().Usage().Connections; n != 2 || len(topic.Publishers()) != 1 || topic.IsLinked() {
+	if n := p.Usage().Connections; n != 2 || len(topic.Publishers()) != 1 || topic.IsLinked() {
 		t.Errorf("%d connections, %d publishers, linked: %v", n, len(topic.Publishers()), topic.IsLinked())
 	}
 	if err := p.close(); err != nil {
@@ -90,9 +90,9 @@ func TestPublisherComesAndGoes(t *testing.T) {
 	const topics, cycles = 12, 4 // of each topic: the master is asked at once about so many changes, then each second
 	for i := range topics {
 		name := topicName(i)
-		topic := p.Links().AddTopic(name, name, time.Time{})
+		topic := p.AddTopic(name, name, time.Time{})
 		sub, err := rec.Subscribe(tcpros.SubscribeOptions{Topic: name, Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
-			return p.Links().OpenLink(topic, info)
+			return p.OpenLink(topic, info)
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +100,7 @@ func TestPublisherComesAndGoes(t *testing.T) {
 		defer sub.Close()
 	}
 	counts := func() (recorded, links int) {
-		for _, s := range p.Accounts().Stats(time.Now()).Topics {
+		for _, s := range p.Stats(time.Now()).Topics {
 			recorded += int(s.Messages)
 			links += s.Publishers
 		}

@@ -191,7 +191,7 @@ func TestHangingDisk(t *testing.T) {
 	for n := range uint32(messages) {
 		l.Frames(testlink.Frame(1, n, 10_000), 1, time.Now())
 	}
-	if held := p.Accounts().Usage().Held; held > budget {
+	if held := p.Usage().Held; held > budget {
 		t.Errorf("%d bytes held, more than the budget", held)
 	}
 	testlink.WaitFor(t, func() bool { return logs.FilterMessageSnippet("has not answered").Len() == 1 })

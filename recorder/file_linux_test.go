@@ -33,7 +33,7 @@ func TestReserveOnARealFile(t *testing.T) {
 		t.Skip("the file system of " + p.Current().Path() + " knows no fallocate")
 	}
 	testlink.PublishPlain(l, 3)
-	p.Links().UnblockLinks()
+	p.UnblockLinks()
 	testlink.WaitFor(t, func() bool { return p.Bags.Stored() > 0 })
 	if n := blocks(t, p.Current().Path()); n < bagfile.LeastRoom+30_000 {
 		t.Errorf("%d bytes of blocks while recording, want %d more than are written", n, bagfile.LeastRoom)

@@ -24,7 +24,7 @@ func TestFinishedBagsTakeNoHeap(t *testing.T) { // not beside others: it measure
 		for _, l := range links {
 			l.Frames(testlink.Frame(1, uint32(n), 100), 1, time.Now())
 		}
-		c, err := p.Commands().RequestSplit(time.Now())
+		c, err := p.RequestSplit(time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,8 +34,8 @@ type pipeline struct {
 
 // sessionOn is a session with other options that records with p.
 func sessionOn(p *pipeline, o Options) *session {
-	w := own.New(p.Links(), zap.NewNop())
-	return &session{o: o, in: p.in, own: w, sink: p.sink, health: health.New(o.health(p.Accounts(), w)), subs: subscribe.New(o.subscriptions())}
+	w := own.New(p, zap.NewNop())
+	return &session{o: o, in: p.in, own: w, sink: p.sink, health: health.New(o.health(p, w)), subs: subscribe.New(o.subscriptions())}
 }
 
 // testPipeline is a pipeline on a file in a directory of the test.
@@ -76,7 +76,7 @@ func pipelineSince(t testing.TB, begun time.Time, o Options, wrap func(disk.Hand
 
 func open(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
 	t.Helper()
-	l, err := p.Links().OpenLink(p.Links().AddTopic(topic, topic, time.Time{}), testlink.Info(topic, publisher))
+	l, err := p.OpenLink(p.AddTopic(topic, topic, time.Time{}), testlink.Info(topic, publisher))
 	if err != nil {
 		t.Fatal(err)
 	}

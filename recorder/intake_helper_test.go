@@ -29,7 +29,7 @@ func lost(p *pipeline, l *intake.Link) (n uint64) {
 
 // heldUp reports whether links of a topic wait for room, however short.
 func heldUp(p *pipeline, topic string) bool {
-	all := p.Accounts().Stats(time.Now().Add(time.Hour)).Topics
+	all := p.Stats(time.Now().Add(time.Hour)).Topics
 	return slices.ContainsFunc(all, func(s control.TopicStats) bool { return s.Topic == topic && s.HeldUp > 0 })
 }
 

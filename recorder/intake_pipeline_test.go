@@ -26,8 +26,8 @@ func TestLimitsInThePipeline(t *testing.T) {
 	if third.Large(1<<20) == nil || third.Large(1<<20) != nil || few.Large(1<<20) != nil {
 		t.Error("large messages do not count like others")
 	}
-	<-p.Links().Limited()
-	if s := p.Accounts().Stats(time.Now()).Topics; s[0].Topic != "/third" || s[0].LeftOut != 21 || s[0].Arrived() != 31 || s[1].LeftOut != 0 {
+	<-p.Limited()
+	if s := p.Stats(time.Now()).Topics; s[0].Topic != "/third" || s[0].LeftOut != 21 || s[0].Arrived() != 31 || s[1].LeftOut != 0 {
 		t.Errorf("%+v", s)
 	}
 	if err := p.close(); err != nil {
@@ -61,11 +61,11 @@ func TestWhichTopicsALimitMeans(t *testing.T) {
 func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PreRoll: time.Second}})
-	topic := p.Links().AddTopic("/goal", "/goal", time.Time{})
+	topic := p.AddTopic("/goal", "/goal", time.Time{})
 	now := time.Now()
 	for n := range uint32(100) {
 		now = now.Add(10 * time.Second)
-		l, err := p.Links().OpenLink(topic, testlink.LatchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n)))
+		l, err := p.OpenLink(topic, testlink.LatchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 		}
 		p.tick(now.Add(5 * time.Second))
 	}
-	if u := p.Accounts().Usage(); u.Connections > account.KeptLatched+1 || u.Latched > 16<<10 {
+	if u := p.Usage(); u.Connections > account.KeptLatched+1 || u.Latched > 16<<10 {
 		t.Errorf("%d connections, %d bytes of latched messages; want those of about %d", u.Connections, u.Latched, account.KeptLatched)
 	}
 	closePipeline(t, p)
@@ -88,7 +88,7 @@ func TestLargeMessagesBringTheirRecord(t *testing.T) {
 	t.Parallel()
 	info := testlink.LongRecordInfo("/scan", "/p")
 	p := testPipeline(t, Options{Sync: SyncNone}, nil)
-	l, err := p.Links().OpenLink(p.Links().AddTopic("/scan", "/scan", time.Time{}), info)
+	l, err := p.OpenLink(p.AddTopic("/scan", "/scan", time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestRecordAfterASplit(t *testing.T) {
 	for splits := range 3 {
 		info := testlink.LongRecordInfo("/scan", "/p")
 		p := testPipeline(t, Options{Split: true, Sync: SyncNone}, nil)
-		l, err := p.Links().OpenLink(p.Links().AddTopic("/scan", "/scan", time.Time{}), info)
+		l, err := p.OpenLink(p.AddTopic("/scan", "/scan", time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestRecordAfterASplit(t *testing.T) {
 		m := l.Large(len(f))
 		testlink.Fill(m, f)
 		for range splits {
-			if _, err := p.Commands().RequestSplit(time.Now()); err != nil {
+			if _, err := p.RequestSplit(time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -143,7 +143,7 @@ func TestLargeMessageAfterASplit(t *testing.T) {
 	info := testlink.LongRecordInfo("/scan", "/p")
 	for name, splits := range map[string]int{"no split": 0, "a split": 1, "two": 2} {
 		p := testPipeline(t, Options{Split: true, Sync: SyncNone}, nil)
-		l, err := p.Links().OpenLink(p.Links().AddTopic("/scan", "/scan", time.Time{}), info)
+		l, err := p.OpenLink(p.AddTopic("/scan", "/scan", time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestLargeMessageAfterASplit(t *testing.T) {
 			f := testlink.Frame(1, n, 200_000)
 			m := l.Large(len(f))
 			for range split {
-				if _, err := p.Commands().RequestSplit(time.Now()); err != nil {
+				if _, err := p.RequestSplit(time.Now()); err != nil {
 					t.Fatal(err)
 				}
 			}

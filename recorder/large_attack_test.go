@@ -51,7 +51,7 @@ func TestProvenPublisherThatStops(t *testing.T) {
 		p := testPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow}, nil)
 		liar, image := open(t, p, "/liar", "/p"), open(t, p, "/image", "/p")
 		testlink.SendLarge(liar, testlink.Frame(1, 0, size))
-		testlink.WaitFor(t, func() bool { return p.Accounts().Usage().Idle > size })
+		testlink.WaitFor(t, func() bool { return p.Usage().Idle > size })
 		f := testlink.BeginLarge(t, liar, size, 200_000)
 		goesThrough(t, p, func() { offer(image, testlink.Frame(2, 0, 6<<20)) })
 		if got := accountOf(p, image).Messages; got != 1 {
@@ -81,14 +81,14 @@ func TestLatchedMessageAcrossAPause(t *testing.T) {
 		p := testPipeline(t, Options{BufferBytes: 64 << 20, Overflow: overflow}, nil)
 		l := latching(t, p, "/map", "/p")
 		f := testlink.BeginLarge(t, l, 8<<20, 2<<20)
-		if err := p.Commands().Pause(); err != nil {
+		if err := p.Pause(); err != nil {
 			t.Fatal(err)
 		}
 		if !testlink.Fill(f, make([]byte, 6<<20)) {
 			t.Fatalf("%v: given up", overflow)
 		}
 		f.Commit(time.Now())
-		if p.Accounts().Usage().Latched == 0 || accountOf(p, l).Passed != 1 {
+		if p.Usage().Latched == 0 || accountOf(p, l).Passed != 1 {
 			t.Errorf("%v: not remembered, or not counted: %+v", overflow, accountOf(p, l))
 		}
 		closePipeline(t, p)
@@ -100,9 +100,9 @@ func TestLatchedMessageAcrossAPause(t *testing.T) {
 func TestAbandonedMessagesLeaveNothing(t *testing.T) {
 	const publishers = 60
 	p := testPipeline(t, Options{Split: true}, nil)
-	topic, before := p.Links().AddTopic("/bad", "/bad", time.Time{}), heapBesideBuffer(p)
+	topic, before := p.AddTopic("/bad", "/bad", time.Time{}), heapBesideBuffer(p)
 	for n := range publishers {
-		l, err := p.Links().OpenLink(topic, testlink.DefinitionInfo("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, strings.Repeat("x", 1_000_000))))
+		l, err := p.OpenLink(topic, testlink.DefinitionInfo("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, strings.Repeat("x", 1_000_000))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,17 +122,17 @@ func TestAbandonedMessagesLeaveNothing(t *testing.T) {
 func TestNamesAreBounded(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
-	topic := p.Links().AddTopic("/bad", "/bad", time.Time{})
+	topic := p.AddTopic("/bad", "/bad", time.Time{})
 	for n := range 100 {
 		info := testlink.Info("/bad", "")
 		info.PublisherURI = fmt.Sprint("http://", n, strings.Repeat("x", 500_000))
-		l, err := p.Links().OpenLink(topic, info)
+		l, err := p.OpenLink(topic, info)
 		if err != nil {
 			t.Fatal(err)
 		}
 		l.Closed(nil)
 	}
-	if bytes := p.Accounts().Usage().Headers; bytes > 1<<20 {
+	if bytes := p.Usage().Headers; bytes > 1<<20 {
 		t.Errorf("100 publishers count %d bytes", bytes)
 	}
 	closePipeline(t, p)

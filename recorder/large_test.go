@@ -69,12 +69,12 @@ func TestAnnouncedLatchedBytes(t *testing.T) {
 		p := testPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow}, nil)
 		l := latching(t, p, "/map", "/p")
 		f := testlink.BeginLarge(t, l, 4<<20, 200_000)
-		if u := p.Accounts().Usage(); u.Held-u.Idle > 2<<20 || u.Latched != 0 {
+		if u := p.Usage(); u.Held-u.Idle > 2<<20 || u.Latched != 0 {
 			t.Errorf("%d bytes in use, %d for latched messages, of 200 kB that came", u.Held-u.Idle, u.Latched)
 		}
 		f.Abort()
 		testlink.SendLarge(l, testlink.Frame(1, 0, 2<<20))
-		if n := p.Accounts().Usage().Latched; n < 2<<20 {
+		if n := p.Usage().Latched; n < 2<<20 {
 			t.Errorf("%d bytes for latched messages: it was not remembered", n)
 		}
 		if err := p.close(); err != nil {
@@ -146,7 +146,7 @@ func TestBlockageIsReported(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	var sending sync.WaitGroup
 	sending.Go(func() { testlink.PublishPlain(l, 20) })
-	waited := func(at time.Time) time.Duration { return p.Accounts().Stats(at).Topics[0].HeldUp }
+	waited := func(at time.Time) time.Duration { return p.Stats(at).Topics[0].HeldUp }
 	var since time.Time // when the link began to wait, which may be a while ago
 	testlink.WaitFor(t, func() bool {
 		at := time.Now().Add(time.Hour)

@@ -48,13 +48,13 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 	defer node.Close(t.Context())
 	p := testPipeline(t, Options{BufferBytes: 16 << 20}, func(f disk.Handle) disk.Handle { return &throttled{Handle: f, rate: 20_000_000} })
 	subscribe := func(name string) (*account.Topic, *load.Publisher) {
-		topic := p.Links().AddTopic(name, name, time.Time{})
+		topic := p.AddTopic(name, name, time.Time{})
 		pub, err := load.Advertise(t.Context(), m.Addr().String(), "/pub"+name, name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		sub, err := node.Subscribe(tcpros.SubscribeOptions{Topic: name, Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
-			return p.Links().OpenLink(topic, info)
+			return p.OpenLink(topic, info)
 		}})
 		if err != nil {
 			t.Fatal(err)

@@ -39,7 +39,7 @@ func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
 	if l.Large(5<<20) != nil {
 		t.Error("a message larger than the buffer was taken")
 	}
-	if held := p.Accounts().Usage().Held; held > 1<<20 {
+	if held := p.Usage().Held; held > 1<<20 {
 		t.Errorf("%d bytes held, more than the budget", held)
 	}
 	close(g.open)
@@ -106,7 +106,7 @@ func TestLastCallReleasesALargeMessage(t *testing.T) {
 	second := make(chan tcpros.LargeFrame)
 	go func() { second <- large.Large(900_000) }()
 	testlink.WaitFor(t, func() bool { return heldUp(p, "/large") })
-	p.Links().UnblockLinks()
+	p.UnblockLinks()
 	if f := <-second; f != nil {
 		f.Abort()
 	}

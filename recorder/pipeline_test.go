@@ -45,11 +45,11 @@ func TestPipelineKeepsEachPublishersOrder(t *testing.T) {
 func TestAbortedMessageLeavesTheConnection(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
-	topic := p.Links().AddTopic("/t", "/t", time.Time{})
-	l, err1 := p.Links().OpenLink(topic, testlink.Info("/t", "/p"))
+	topic := p.AddTopic("/t", "/t", time.Time{})
+	l, err1 := p.OpenLink(topic, testlink.Info("/t", "/p"))
 	f := l.Large(500_000)
 	f.Room(1000)
-	other, err2 := p.Links().OpenLink(topic, testlink.Info("/t", "/p")) // it came back meanwhile
+	other, err2 := p.OpenLink(topic, testlink.Info("/t", "/p")) // it came back meanwhile
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestLargeMessageGivenUpHalfway(t *testing.T) {
 			defer f.Abort()
 		}
 	}
-	if held := p.Accounts().Usage().Held; given == 0 || held > 16<<20 {
+	if held := p.Usage().Held; given == 0 || held > 16<<20 {
 		t.Errorf("%d given up, %d bytes held", given, held)
 	}
 	t.Cleanup(func() {
@@ -160,12 +160,12 @@ func (f told) WriteAt(p []byte, off int64) (int, error) {
 func TestSameHeaderSameConnection(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
-	topic := p.Links().AddTopic("/t", "/t", time.Time{})
+	topic := p.AddTopic("/t", "/t", time.Time{})
 	info := testlink.Info("/t", "/p")
-	first, err1 := p.Links().OpenLink(topic, info)
-	again, err2 := p.Links().OpenLink(topic, info)
+	first, err1 := p.OpenLink(topic, info)
+	again, err2 := p.OpenLink(topic, info)
 	info.Header = append(info.Header, fields.Field{Key: "zfoo", Value: "bar"})
-	other, err3 := p.Links().OpenLink(topic, info)
+	other, err3 := p.OpenLink(topic, info)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
@@ -180,8 +180,8 @@ func TestSameHeaderSameConnection(t *testing.T) {
 func TestLimitStopsAtTheMessage(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Limit: 5}, nil)
-	topic := p.Links().AddTopic("/t", "/t", time.Time{})
-	l, err := p.Links().OpenLink(topic, testlink.Info("/t", "/p"))
+	topic := p.AddTopic("/t", "/t", time.Time{})
+	l, err := p.OpenLink(topic, testlink.Info("/t", "/p"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,8 +192,8 @@ func TestLimitStopsAtTheMessage(t *testing.T) {
 		}
 		l.Frames(run, 4, time.Now())
 	}
-	<-p.Links().Limited()
-	if l.Large(1<<20) != nil || !p.Links().ReachedLimit(topic) {
+	<-p.Limited()
+	if l.Large(1<<20) != nil || !p.ReachedLimit(topic) {
 		t.Error("the topic goes on after its limit")
 	}
 	if err := p.close(); err != nil {

@@ -15,8 +15,8 @@ import (
 func TestMissedMessages(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{BufferBytes: 4 << 20}, nil)
-	topic := p.Links().AddTopic("/t", "/t", time.Time{})
-	l, err := p.Links().OpenLink(topic, testlink.HeaderInfo("/t", "p"))
+	topic := p.AddTopic("/t", "/t", time.Time{})
+	l, err := p.OpenLink(topic, testlink.HeaderInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,11 +25,11 @@ func TestMissedMessages(t *testing.T) {
 	sendLarge(t, l, 13, 8<<20)   // larger than the buffer: dropped, not missed
 	l.Frames(testlink.Numbered(14, 15), 2, time.Now())
 	l.Closed(errors.New("cut"))
-	if l, err = p.Links().OpenLink(topic, testlink.HeaderInfo("/t", "p")); err != nil {
+	if l, err = p.OpenLink(topic, testlink.HeaderInfo("/t", "p")); err != nil {
 		t.Fatal(err)
 	}
 	l.Frames(testlink.Numbered(19), 1, time.Now()) // 16 to 18 came while there was no link
-	other, err := p.Links().OpenLink(topic, testlink.HeaderInfo("/t", "q"))
+	other, err := p.OpenLink(topic, testlink.HeaderInfo("/t", "q"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestNoNumbersOfLatched(t *testing.T) {
 	udp := testlink.HeaderInfo("/t", "q")
 	udp.Transport = "UDPROS"
 	for _, info := range []tcpros.LinkInfo{info, udp, testlink.Info("/t", "r")} {
-		l, err := p.Links().OpenLink(p.Links().AddTopic("/t", "/t", time.Time{}), info)
+		l, err := p.OpenLink(p.AddTopic("/t", "/t", time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -104,7 +104,7 @@ func TestFileBeginsAfterTheOneBefore(t *testing.T) {
 				chart.Frames(f, 1, latest)
 			}
 			odom.Frames(testlink.Frame(2, 1, 10), 1, start) // its link has waited for the lock
-			split, err := p.Commands().RequestSplit(start.Add(time.Second))
+			split, err := p.RequestSplit(start.Add(time.Second))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -47,7 +47,7 @@ func TestReport(t *testing.T) {
 			t.Run(name+" "+string(c), func(t *testing.T) {
 				t.Parallel()
 				p := testPipeline(t, Options{Report: tc.when, Compression: c, Split: true, BufferBytes: 8 << 20}, nil)
-				l, err := p.Links().OpenLink(p.Links().AddTopic("/t", "/t", time.Time{}), testlink.HeaderInfo("/t", "p"))
+				l, err := p.OpenLink(p.AddTopic("/t", "/t", time.Time{}), testlink.HeaderInfo("/t", "p"))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -26,7 +26,7 @@ func TestSlowTopicsReachFarBack(t *testing.T) {
 	p := ringPipeline(t, Options{BufferBytes: 8 << 20, Snapshot: Snapshot{PreRoll: time.Hour}})
 	l := open(t, p, "/t", "/p")
 	start := time.Now()
-	kept := func() int64 { return p.Accounts().Stats(start).Snapshots.Bytes }
+	kept := func() int64 { return p.Stats(start).Snapshots.Bytes }
 	for n := range 3000 { // seconds
 		before := kept()
 		now := start.Add(time.Duration(n) * time.Second)
@@ -57,7 +57,7 @@ func TestRecordingComesBeforeTheRing(t *testing.T) {
 		}
 	}
 	publishSized(0, 1000)
-	testlink.WaitFor(t, func() bool { return p.Accounts().Stats(time.Now()).Snapshots.Bytes > 1<<20 })
+	testlink.WaitFor(t, func() bool { return p.Stats(time.Now()).Snapshots.Bytes > 1<<20 })
 	large := l.Large(1_000_000) // more than the ring leaves
 	if large == nil || !testlink.Fill(large, testlink.Frame(1, 1000, 1_000_000-4)) {
 		t.Fatal("a message was refused for the sake of the ring")

@@ -101,7 +101,7 @@ func TestSizeWithoutSplitEnds(t *testing.T) {
 	for n := range uint32(200) {
 		l.Frames(testlink.Frame(1, n, 20_000), 1, time.Now())
 	}
-	<-p.Commands().AtSize()
+	<-p.AtSize()
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestLatchedBeginEachFile(t *testing.T) {
 			if r := accountOf(p, small).Repeated; !off && r != 2 || off && r != 0 {
 				t.Errorf("%d counted as repeated", r)
 			}
-			if u := p.Accounts().Usage(); u.Held < 0 || u.Latched < 0 {
+			if u := p.Usage(); u.Held < 0 || u.Latched < 0 {
 				t.Errorf("%d bytes held, %d latched", u.Held, u.Latched)
 			}
 		})
@@ -243,7 +243,7 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Hour}, nil)
 	info := testlink.LongRecordInfo("/t", "/p") // too long to go along with each message
-	l, err := p.Links().OpenLink(p.Links().AddTopic("/t", "/t", time.Time{}), info)
+	l, err := p.OpenLink(p.AddTopic("/t", "/t", time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func (r *session) run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer func() {
-		r.in.Links().UnblockLinks()
+		r.in.UnblockLinks()
 		r.subs.NoteWaiting()
 		r.noteMaster()
 		if r.noMaster.Load() {
@@ -58,7 +58,7 @@ func (r *session) run(ctx context.Context) error {
 	}()
 	defer cancel()
 
-	r.subs.Record(r.in.Links())
+	r.subs.Record(r.in)
 	if err := r.listen(); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (r *session) run(ctx context.Context) error {
 		wg.Go(func() { r.own.Params(ctx, r.o.Node.Master()) })
 	}
 	// owner: run; ends when ctx is done.
-	wg.Go(func() { asked.Verify(ctx, r.in.Accounts()) })
+	wg.Go(func() { asked.Verify(ctx, r.in) })
 	// owner: run; ends when ctx is done.
 	wg.Go(func() { r.health.Run(ctx) })
 	// owner: run; ends when ctx is done or nothing is left to suggest.
@@ -107,7 +107,7 @@ func (r *session) run(ctx context.Context) error {
 		case now := <-tick.C:
 			r.noteMaster()
 			r.tick(now)
-		case <-r.in.Links().Limited():
+		case <-r.in.Limited():
 			if r.subs.EndLimited() && (r.o.Limit > 0 || !r.o.Select.polls()) {
 				return nil
 			}
@@ -115,7 +115,7 @@ func (r *session) run(ctx context.Context) error {
 			return nil // close returns the error
 		case <-r.sink.Bags.Disk.Full:
 			return ErrMinSpace
-		case <-r.in.Commands().AtSize():
+		case <-r.in.AtSize():
 			return nil
 		case <-over:
 			return nil
@@ -175,12 +175,12 @@ func (r *session) noteMaster() {
 	if bad := r.subs.NotRecorded(); bad != "" {
 		now, ever = strings.Trim(now+"; "+bad, "; "), strings.Trim(ever+"; "+bad, "; ")
 	}
-	r.in.Links().NoteUnread(now, ever)
+	r.in.NoteUnread(now, ever)
 }
 
 // lossesNow returns the account of what was lost until now.
 func (r *session) lossesNow() control.Summary {
-	s := r.in.Accounts().Summary(time.Now())
+	s := r.in.Summary(time.Now())
 	s.NoMaster, s.Findings = r.noMaster.Load(), r.health.Sums()
 	return s
 }
@@ -196,7 +196,7 @@ func (r *session) missing() []string {
 
 // over returns a channel that gets the time when Options.Duration has elapsed; nil if the recording has none.
 func (r *session) over() <-chan time.Time {
-	begun := r.in.Commands().BegunAt()
+	begun := r.in.BegunAt()
 	if r.o.Duration == 0 || r.o.Split || begun.IsZero() {
 		return nil
 	}
@@ -219,7 +219,7 @@ func (r *session) repairOrphans(ctx context.Context, found []string) (end func(e
 	}
 	stop := repair.Start(ctx, repair.Options{
 		Series: p.Bags.Outputs, Log: r.o.Log, Finished: p.Bags.Handover.Finished, Kept: func(bag, original string) { p.Bags.Retain.Recovered(p.Bags.Outputs, bag, original) },
-		Crowded: func() bool { return r.in.Accounts().Usage().Crowded(r.o.MemoryBytes()) }, Buffer: r.o.MemoryBytes(), MinSpace: r.o.MinSpace,
+		Crowded: func() bool { return r.in.Usage().Crowded(r.o.MemoryBytes()) }, Buffer: r.o.MemoryBytes(), MinSpace: r.o.MinSpace,
 	}, found)
 	return func(err error) { stop(!errors.Is(err, ErrDiskHangs)) } // a repair would hang on the same disk
 }

@@ -51,11 +51,11 @@ func TestSimStamps(t *testing.T) {
 	}
 	sink.Frames(ticks(100), 1, time.Now())
 	p := testPipeline(t, Options{sim: sim, Split: true, Duration: 10 * time.Second, FlushInterval: time.Hour}, nil)
-	topic := p.Links().AddTopic("/clock", "/clock", time.Time{})
-	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.Links().OpenLink(topic, info) }); err != nil {
+	topic := p.AddTopic("/clock", "/clock", time.Time{})
+	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.OpenLink(topic, info) }); err != nil {
 		t.Fatal(err)
 	}
-	l, err := p.Links().OpenLink(p.Links().AddTopic("/t", "/t", time.Time{}), testlink.LatchingInfo("/t", "p"))
+	l, err := p.OpenLink(p.AddTopic("/t", "/t", time.Time{}), testlink.LatchingInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)
 	}

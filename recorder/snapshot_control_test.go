@@ -126,7 +126,7 @@ func TestSnapshotThroughControl(t *testing.T) {
 // currentSnapshot returns the snapshot in its post-roll; nil for none.
 func currentSnapshot(t *testing.T, p *pipeline) *snapshot.Snapshot {
 	t.Helper()
-	current, err := p.Snapshots().Trigger(time.Now())
+	current, err := p.Trigger(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

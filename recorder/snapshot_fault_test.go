@@ -120,7 +120,7 @@ func TestSnapshotLetsMemoryGo(t *testing.T) {
 		l.Frames(noise(testlink.Frame(1, n, size)), 1, now)
 		p.tick(now.Add(p.o.FlushInterval))
 	}
-	testlink.WaitFor(t, func() bool { return p.Accounts().Stats(now).Snapshots.Bytes >= chunks*size })
+	testlink.WaitFor(t, func() bool { return p.Stats(now).Snapshots.Bytes >= chunks*size })
 	writes, before, freed := 0, heapInUse(), int64(0)
 	p.Snapshotter.Outputs.Wrap = func(f disk.Handle) disk.Handle {
 		return telling{f, func() {

@@ -178,7 +178,7 @@ func (w *latchedWorld) send() {
 // resume ends a pause. What was latched meanwhile counts from now on.
 func (w *latchedWorld) resume() {
 	w.now = w.now.Add(time.Second)
-	if err := w.p.Commands().Resume(w.now); err != nil {
+	if err := w.p.Resume(w.now); err != nil {
 		w.t.Fatal(err)
 	}
 	for publisher, n := range w.unheard {
@@ -208,7 +208,7 @@ func (w *latchedWorld) checkAccount(what string) {
 	if _, err := w.p.Pin(w.t.Context(), w.now); err != nil { // after what is queued
 		w.t.Fatal(err)
 	}
-	u := w.p.Accounts().Usage()
+	u := w.p.Usage()
 	if u.Held != u.Idle+u.Ring+u.Latched {
 		w.t.Errorf("%s: %d bytes in use, %d free, %d in the ring, %d counted for what is latched", what, u.Held, u.Idle, u.Ring, u.Latched)
 	}
@@ -245,7 +245,7 @@ func (w *latchedWorld) checkReleased() {
 	// The last message of each publisher, its copy in the ring and one before the ring take 1,250 to 1,600 bytes. A
 	// single message that each snapshot does not release takes more than the rest.
 	const most = 2000
-	if n := w.p.Accounts().Usage().Latched; n > most {
+	if n := w.p.Usage().Latched; n > most {
 		w.t.Errorf("%d bytes are counted for latched messages, of which %d are needed at most", n, most)
 	}
 }
@@ -279,8 +279,8 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 			o.Log = zap.New(core)
 			w := &latchedWorld{t: t, p: ringPipeline(t, o), rnd: rnd, now: time.Now(), unheard: map[string]uint32{}}
 			w.p.Snapshotter.Limiter.SetLimit(rate.Inf)
-			topic := w.p.Links().AddTopic("/map", "/map", time.Time{})
-			first, err1 := w.p.Links().OpenLink(topic, testlink.LatchedInfo("/map", "/node0"))
+			topic := w.p.AddTopic("/map", "/map", time.Time{})
+			first, err1 := w.p.OpenLink(topic, testlink.LatchedInfo("/map", "/node0"))
 			w.links = append(w.links, first)
 			for i := 1; i < 4; i++ {
 				w.links = append(w.links, latching(t, w.p, "/map", fmt.Sprint("/node", i)))
@@ -288,7 +288,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 			w.links = append(w.links, latching(t, w.p, "/tf_static", "/node0"), open(t, w.p, "/odom", "/node0"), open(t, w.p, "/odom", "/node1"))
 			again := testlink.LatchedInfo("/map", "/node0")
 			again.Header = append(again.Header, rosbag.Field{Key: "tcp_nodelay", Value: "1"})
-			l, err2 := w.p.Links().OpenLink(topic, again)
+			l, err2 := w.p.OpenLink(topic, again)
 			if err := errors.Join(err1, err2); err != nil {
 				t.Fatal(err)
 			}
@@ -299,7 +299,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 					case rnd.IntN(30) == 0:
 						w.p.tick(w.now.Add(2 * time.Hour)) // seals the open chunk
 					case !w.paused && rnd.IntN(50) == 0:
-						if err := w.p.Commands().Pause(); err != nil {
+						if err := w.p.Pause(); err != nil {
 							t.Fatal(err)
 						}
 						w.paused = true
@@ -358,7 +358,7 @@ func TestSnapshotInAPause(t *testing.T) {
 				odom.Frames(testlink.Frame(1, 0, 10), 1, at(s))
 				p.tick(at(s + 1))
 			}
-			if err := p.Commands().Pause(); err != nil {
+			if err := p.Pause(); err != nil {
 				t.Fatal(err)
 			}
 			chart.Frames(testlink.Frame(1, 2, 10), 1, at(8))
@@ -386,22 +386,22 @@ func TestMissedLatchedIsInSnapshots(t *testing.T) {
 					odom, chart := open(t, p, "/odom", "/p"), latching(t, p, "/map", "/server")
 					chart.Frames(testlink.Frame(1, 1, 10), 1, at(1))
 					if stopped {
-						if c, err := p.Commands().RequestStop(); err != nil {
+						if c, err := p.RequestStop(); err != nil {
 							t.Fatal(err)
 						} else if _, err := c.ClosedFile(t.Context()); err != nil {
 							t.Fatal(err)
 						}
-					} else if err := p.Commands().Pause(); err != nil {
+					} else if err := p.Pause(); err != nil {
 						t.Fatal(err)
 					}
 					chart.Frames(testlink.Frame(1, 2, 10), 1, at(5))
 					if stopped {
-						if c, err := p.Commands().RequestStart(); err != nil {
+						if c, err := p.RequestStart(); err != nil {
 							t.Fatal(err)
 						} else if err := c.Wait(t.Context()); err != nil {
 							t.Fatal(err)
 						}
-					} else if err := p.Commands().Resume(at(10)); err != nil {
+					} else if err := p.Resume(at(10)); err != nil {
 						t.Fatal(err)
 					}
 					want := []uint32{2, 3}
@@ -431,11 +431,11 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PostRoll: time.Hour}})
 	chart, odom := latching(t, p, "/map", "/server"), open(t, p, "/odom", "/p")
-	if err := p.Commands().Pause(); err != nil {
+	if err := p.Pause(); err != nil {
 		t.Fatal(err)
 	}
 	chart.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
-	if err := p.Commands().Resume(time.Now()); err != nil {
+	if err := p.Resume(time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	odom.Frames(testlink.Frame(2, 0, 10), 1, time.Now())
@@ -449,7 +449,7 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 	if err := p.close(); !errors.Is(err, bagfile.ErrDeleted) {
 		t.Fatal(err)
 	}
-	for i, came := range p.Accounts().Stats(time.Now()).Topics {
+	for i, came := range p.Stats(time.Now()).Topics {
 		recorded, want := accountOf(p, []*intake.Link{chart, odom}[i]), uint64(i)
 		if came.Topic != recorded.Topic || came.Messages != want || recorded.Dropped[control.DropDeleted.String()] != 1 || recorded.Messages+recorded.Bytes != 0 {
 			t.Errorf("%s: %d messages came, dropped %v, %d are recorded; want %d, 1 deleted, and 0", recorded.Topic, came.Messages, recorded.Dropped, recorded.Messages, want)

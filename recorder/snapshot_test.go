@@ -244,7 +244,7 @@ func TestSnapshotStaysInMemory(t *testing.T) {
 		if n%100 == 0 {
 			p.tick(time.Now())
 		}
-		if held := p.Accounts().Usage().Held; held > buffer {
+		if held := p.Usage().Held; held > buffer {
 			t.Fatalf("%d bytes held", held)
 		}
 	}
@@ -269,9 +269,9 @@ func TestSnapshotHasLatchedMessages(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PreRoll: 10 * time.Second}})
 	l := open(t, p, "/t", "/p")
-	topic := p.Links().AddTopic("/tf_static", "/tf_static", time.Time{})
-	old, err1 := p.Links().OpenLink(topic, testlink.LatchedInfo("/tf_static", "/old"))
-	fresh, err2 := p.Links().OpenLink(topic, testlink.LatchedInfo("/tf_static", "/fresh"))
+	topic := p.AddTopic("/tf_static", "/tf_static", time.Time{})
+	old, err1 := p.OpenLink(topic, testlink.LatchedInfo("/tf_static", "/old"))
+	fresh, err2 := p.OpenLink(topic, testlink.LatchedInfo("/tf_static", "/fresh"))
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}

@@ -20,13 +20,13 @@ func heapInUse() int64 {
 }
 
 // heapBesideBuffer returns what is on the heap, but for what the buffer counts.
-func heapBesideBuffer(p *pipeline) int64 { return heapInUse() - p.Accounts().Usage().Held }
+func heapBesideBuffer(p *pipeline) int64 { return heapInUse() - p.Usage().Held }
 
 // written reports whether nothing but the open chunk is on its way to the disk.
-func (p *pipeline) written() bool { return p.Accounts().Usage().Waiting == 0 }
+func (p *pipeline) written() bool { return p.Usage().Waiting == 0 }
 
 // partOf returns the number of the file that is filled.
-func partOf(p *pipeline) int { return p.Accounts().Stats(time.Now()).Part }
+func partOf(p *pipeline) int { return p.Stats(time.Now()).Part }
 
 // closePipeline ends a recording that must end well.
 func closePipeline(t testing.TB, p *pipeline) {
@@ -41,5 +41,5 @@ func flushOpen(p *pipeline) { p.tick(time.Now().Add(time.Minute)) }
 
 // accountsNow returns the account of all topics.
 func accountsNow(p *pipeline) []control.TopicSummary {
-	return p.Accounts().Summary(time.Now()).Topics
+	return p.Summary(time.Now()).Topics
 }

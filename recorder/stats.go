@@ -11,7 +11,7 @@ import (
 // stats returns the live account of the recording.
 func (r *session) stats() control.Stats {
 	p, now := r.sink, time.Now()
-	s := r.in.Accounts().Stats(now)
+	s := r.in.Stats(now)
 	s.Taken, s.Elapsed, s.Bytes = now, now.Sub(r.started), p.Bags.Stored()
 	s.Handover, s.Triggers = r.o.handover().Handed(), r.o.triggers()
 	if out := p.Current(); out != nil {
@@ -34,7 +34,7 @@ func (r *session) summary(d time.Duration) control.Summary {
 		s.Chunks = r.sink.Chunks()
 	}
 	if out := r.sink.Current(); r.sink.Abandoned.Load() && out != nil {
-		bytes := r.in.Accounts().Stats(time.Now()).FileBytes
+		bytes := r.in.Stats(time.Now()).FileBytes
 		s.File = out.Target() + bagname.ActiveSuffix
 		s.Bytes += bytes
 		s.Files = append(s.Files, control.FileSummary{File: s.File, Bytes: bytes})

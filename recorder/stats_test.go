@@ -32,7 +32,7 @@ func TestStatsOfTheEnd(t *testing.T) {
 func BenchmarkStats(b *testing.B) {
 	p, c := controlled(b, Options{})
 	for i := range 500 {
-		p.Links().AddTopic(fmt.Sprintf("/topic%d", i), fmt.Sprintf("/topic%d", i), time.Time{})
+		p.AddTopic(fmt.Sprintf("/topic%d", i), fmt.Sprintf("/topic%d", i), time.Time{})
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -25,21 +25,21 @@ import (
 //	links -> intake -> encoder -> sink -> bag
 //	                     \-> snapshots -> bag of a snapshot
 //
-// Each package has its own lock and calls in one direction only: the sink calls the intake through its doors, and
+// Each package has its own lock and calls in one direction only: the sink calls the intake, and
 // the intake knows the queues behind it and nothing of files. If the intake wants something done to a file,
 // it queues a command. out is the first file; nil for none yet. The recording begins at begun.
 func (r *session) wire(outputs *bagfile.Series, retain *retention.Retainer, out *files.Bag, begun time.Time) {
 	encoder := encode.New(r.o.encoder())
 	r.in = intake.New(r.o.intake(encoder, begun))
-	r.own = own.New(r.in.Links(), r.o.Log)
-	r.health = health.New(r.o.health(r.in.Accounts(), r.own))
+	r.own = own.New(r.in, r.o.Log)
+	r.health = health.New(r.o.health(r.in, r.own))
 	r.sink = sink.New(r.sinkConfig(encoder, outputs, retain), out)
 	encoder.Start(r.sink.SkipsCompression)
 	r.sink.Start()
 }
 
 // health returns the configuration of the watcher of topics.
-func (o *Options) health(accounts intake.Accounts, own *own.Writer) health.Config {
+func (o *Options) health(accounts health.Accounts, own *own.Writer) health.Config {
 	return health.Config{Log: o.Log, Sim: o.sim, Expect: o.Expect, Accounts: accounts, IsPlayer: o.graph().IsPlayer, Mark: own.FindingMark}
 }
 
@@ -75,7 +75,7 @@ func (o *Options) limits() []account.Limit {
 func (r *session) sinkConfig(encoder *encode.Encoder, outputs *bagfile.Series, retain *retention.Retainer) sink.Config {
 	o, in := &r.o, r.in
 	return sink.Config{
-		Log: o.Log, Files: in.Files(), Commands: in.Commands(), Snapshots: in.Snapshots(),
+		Log: o.Log, In: in,
 		Encoder: encoder, Compression: o.Compression, Report: own.LossReport(o.Report, r.lossesNow), ReportTopic: own.ReportTopic, AbortDrain: o.Hurry,
 		SnapshotMode: o.Snapshot.Mode,
 		Bags: files.Config{

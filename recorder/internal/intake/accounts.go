@@ -9,18 +9,11 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
-// Accounts is the door for the accounts of a recording, and for verifying losses.
-type Accounts struct{ in *Intake }
-
-// Accounts returns the door for accounts.
-func (in *Intake) Accounts() Accounts { return Accounts{in} }
-
 // Gaps returns a channel that gets a token when there are sequence gaps that are not verified.
-func (d Accounts) Gaps() <-chan struct{} { return d.in.gaps }
+func (in *Intake) Gaps() <-chan struct{} { return in.gaps }
 
 // Stats returns the part of the live account of a recording that the intake knows.
-func (d Accounts) Stats(now time.Time) control.Stats {
-	in := d.in
+func (in *Intake) Stats(now time.Time) control.Stats {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return control.Stats{
@@ -32,56 +25,55 @@ func (d Accounts) Stats(now time.Time) control.Stats {
 }
 
 // Summary returns the accounts of all topics, and which parts of the master's replies could not be read.
-func (d Accounts) Summary(now time.Time) control.Summary {
-	in := d.in
+func (in *Intake) Summary(now time.Time) control.Summary {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return control.Summary{Topics: in.accounts.Summaries(now), Unread: in.accounts.EverUnread()}
 }
 
 // Arrivals appends what came of each topic to all, and reports whether messages are recorded now.
-func (d Accounts) Arrivals(all []finding.Arrivals) (arrivals []finding.Arrivals, recording bool) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	return d.in.accounts.Arrivals(all, d.in.mode.Over()), d.in.mode.Records()
+func (in *Intake) Arrivals(all []finding.Arrivals) (arrivals []finding.Arrivals, recording bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.accounts.Arrivals(all, in.mode.Over()), in.mode.Records()
 }
 
 // Linked returns the names of the publishers that have a link to a topic.
-func (d Accounts) Linked(topic string) []string {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	return d.in.accounts.Linked(topic)
+func (in *Intake) Linked(topic string) []string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.accounts.Linked(topic)
 }
 
 // Overdue returns the publishers that have been without a link for long, of topics that are
 // recorded now.
-func (d Accounts) Overdue(now time.Time) []loss.PublisherKey {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	return d.in.accounts.Overdue(d.in.acceptsLocked, now)
+func (in *Intake) Overdue(now time.Time) []loss.PublisherKey {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.accounts.Overdue(in.acceptsLocked, now)
 }
 
 // Unverified returns the publishers with gaps in the numbers of their messages of which it is not known
 // whether they number their messages themselves.
-func (d Accounts) Unverified() []loss.PublisherKey {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	return d.in.accounts.Unverified()
+func (in *Intake) Unverified() []loss.PublisherKey {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.accounts.Unverified()
 }
 
 // SetListed sets whether the master lists publishers. Those that have a link again are left out.
-func (d Accounts) SetListed(listed map[loss.PublisherKey]bool, now time.Time) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.accounts.SetListed(listed, now)
+func (in *Intake) SetListed(listed map[loss.PublisherKey]bool, now time.Time) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.accounts.SetListed(listed, now)
 }
 
 // SetForeign sets whether another node numbers the messages of a publisher, if the publisher is still the same
 // process.
-func (d Accounts) SetForeign(k loss.PublisherKey, foreign bool) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.accounts.SetForeign(k, foreign)
+func (in *Intake) SetForeign(k loss.PublisherKey, foreign bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.accounts.SetForeign(k, foreign)
 }
 
 // Usage is what the memory of a recording is used for. The program uses only Crowded; tests compare the fields
@@ -94,8 +86,7 @@ type Usage struct {
 }
 
 // Usage returns what the memory is used for now.
-func (d Accounts) Usage() Usage {
-	in := d.in
+func (in *Intake) Usage() Usage {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	u := Usage{Usage: in.pool.Usage(), Ring: in.ring.Held()}

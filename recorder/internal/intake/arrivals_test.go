@@ -23,7 +23,7 @@ func TestArrivalsAllocateNothing(t *testing.T) {
 	all := make([]finding.Arrivals, 0, 4)
 	if n := testing.AllocsPerRun(100, func() {
 		l.connection.Came(time.Now(), 100, run)
-		all, _ = in.Accounts().Arrivals(all[:0])
+		all, _ = in.Arrivals(all[:0])
 	}); n != 0 || len(all) != 1 {
 		t.Errorf("%v allocations, %d topics", n, len(all))
 	}
@@ -41,7 +41,7 @@ func TestArrivals(t *testing.T) {
 		return append(b, make([]byte, more)...)
 	}
 	open := func(name string, info tcpros.LinkInfo) *Link {
-		l, err := in.Links().OpenLink(in.Links().AddTopic(name, name, time.Time{}), info)
+		l, err := in.OpenLink(in.AddTopic(name, name, time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,14 +52,14 @@ func TestArrivals(t *testing.T) {
 	stamped.Frames(append(header(1, 7, 5, 0), header(2, 8, 6, 0)...), 2, at)
 	plain.Frames(header(1, 7, 5, 0), 1, at)
 	latched.Frames(header(1, 7, 5, 0), 1, at)
-	if err := in.Commands().Pause(); err != nil {
+	if err := in.Pause(); err != nil {
 		t.Fatal(err)
 	}
 	stamped.Frames(header(3, 9, 1, 0), 1, at.Add(time.Second))
 	stamped.Frames([]byte{4, 0, 0, 0, 9, 9, 9, 9}, 1, at.Add(time.Second)) // too short for a stamp
 	plain.Closed(io.EOF)
 	latched.Closed(syscall.EHOSTUNREACH)
-	got, recording := in.Accounts().Arrivals(nil)
+	got, recording := in.Arrivals(nil)
 	want := []finding.Arrivals{
 		{Topic: "/stamped", Messages: 4, Last: at.Add(time.Second), Stamp: 9e9 + 1, Stamped: at.Add(time.Second), Links: 1, Opened: 1},
 		{Topic: "/plain", Messages: 1, Last: at, Opened: 1},
@@ -68,7 +68,7 @@ func TestArrivals(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || recording {
 		t.Errorf("recording: %v; (-want +got):\n%s", recording, diff)
 	}
-	if linked := in.Accounts().Linked("/stamped"); len(linked) != 1 || linked[0] != "/p" {
+	if linked := in.Linked("/stamped"); len(linked) != 1 || linked[0] != "/p" {
 		t.Errorf("linked: %q", linked)
 	}
 }
@@ -83,7 +83,7 @@ func TestArrivalsOfLargeMessages(t *testing.T) {
 	frame = append(frame, make([]byte, 2000)...)
 	binary.LittleEndian.PutUint32(frame[8:], 5)
 	arrivals := func() finding.Arrivals {
-		all, _ := in.Accounts().Arrivals(nil)
+		all, _ := in.Arrivals(nil)
 		return all[0]
 	}
 	first := time.Now()
@@ -100,7 +100,7 @@ func TestArrivalsOfLargeMessages(t *testing.T) {
 func stamped(l *Link) bool {
 	frame := append(binary.LittleEndian.AppendUint32(nil, 16), bytes.Repeat([]byte{1}, 16)...)
 	l.Frames(frame, 1, time.Now())
-	all, _ := l.in.Accounts().Arrivals(nil)
+	all, _ := l.in.Arrivals(nil)
 	return all[len(all)-1].Stamp != 0
 }
 

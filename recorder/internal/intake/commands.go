@@ -8,14 +8,8 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 )
 
-// Commands is the door for the commands of users.
-type Commands struct{ in *Intake }
-
-// Commands returns the door for commands.
-func (in *Intake) Commands() Commands { return Commands{in} }
-
 // AtSize returns a channel that gets a token when the only file has reached its maximum size.
-func (d Commands) AtSize() <-chan struct{} { return d.in.filled }
+func (in *Intake) AtSize() <-chan struct{} { return in.filled }
 
 // acceptsLocked reports whether messages of t go into the bag now.
 func (in *Intake) acceptsLocked(t *account.Topic) bool {
@@ -34,15 +28,14 @@ func (in *Intake) enterLocked(s control.State) {
 }
 
 // BegunAt returns when the recording was started; zero while the recording is stopped.
-func (d Commands) BegunAt() time.Time {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	return d.in.mode.Begun
+func (in *Intake) BegunAt() time.Time {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.mode.Begun
 }
 
 // Pause stops recording messages; the bag stays open.
-func (d Commands) Pause() error {
-	in := d.in
+func (in *Intake) Pause() error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	err := in.mode.HasBag()
@@ -53,8 +46,7 @@ func (d Commands) Pause() error {
 }
 
 // Resume records again. Latched messages that came meanwhile are written as at the beginning of a file.
-func (d Commands) Resume(now time.Time) error {
-	in := d.in
+func (in *Intake) Resume(now time.Time) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if err := in.mode.HasBag(); err != nil || in.mode.State == control.StateRecording {
@@ -74,8 +66,7 @@ func (in *Intake) repeatMissedLocked(now time.Time) {
 }
 
 // RequestSplit begins the next file now, whether the recording is paused or not. A stopped recording has no file.
-func (d Commands) RequestSplit(now time.Time) (*queue.Command, error) {
-	in := d.in
+func (in *Intake) RequestSplit(now time.Time) (*queue.Command, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if err := in.mode.HasBag(); err != nil {
@@ -89,8 +80,7 @@ func (d Commands) RequestSplit(now time.Time) (*queue.Command, error) {
 
 // RequestStop ends the file after the messages that were received until now. The command is nil if there is no
 // file, and no start under way.
-func (d Commands) RequestStop() (*queue.Command, error) {
-	in := d.in
+func (in *Intake) RequestStop() (*queue.Command, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	switch {
@@ -108,8 +98,7 @@ func (d Commands) RequestStop() (*queue.Command, error) {
 
 // RequestStart opens the next file and records from then on. The command is nil if there is a
 // file already; two starts at the same time get the same command.
-func (d Commands) RequestStart() (*queue.Command, error) {
-	in := d.in
+func (in *Intake) RequestStart() (*queue.Command, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	switch {
@@ -130,8 +119,7 @@ func (d Commands) RequestStart() (*queue.Command, error) {
 }
 
 // RequestPin queues a command that protects the files that were written to at since or later.
-func (d Commands) RequestPin(since time.Time) (*queue.Command, error) {
-	in := d.in
+func (in *Intake) RequestPin(since time.Time) (*queue.Command, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.mode.Ended {

@@ -17,7 +17,7 @@ func TestBegunAt(t *testing.T) {
 	begun := time.Now().Add(-time.Minute)
 	for state, want := range map[control.State]time.Time{control.StateRecording: begun, control.StatePaused: begun, control.StateStopped: {}} {
 		in := New(Config{Log: zap.NewNop(), Encoder: encode.New(encode.Options{}), OnChange: func() {}, Begin: state, Begun: begun})
-		if got := in.Commands().BegunAt(); !got.Equal(want) {
+		if got := in.BegunAt(); !got.Equal(want) {
 			t.Errorf("%v: begun at %v, want %v", state, got, want)
 		}
 	}
@@ -30,15 +30,15 @@ func TestPause(t *testing.T) {
 	in := bareIntake(-1, 100)
 	changes := 0
 	in.cfg.OnChange = func() { changes++ }
-	resume := func() error { return in.Commands().Resume(time.Now()) }
+	resume := func() error { return in.Resume(time.Now()) }
 	for i, step := range []struct {
 		do      func() error
 		state   control.State
 		changes int // in all
 	}{
 		{resume, control.StateRecording, 0},
-		{in.Commands().Pause, control.StatePaused, 1},
-		{in.Commands().Pause, control.StatePaused, 1},
+		{in.Pause, control.StatePaused, 1},
+		{in.Pause, control.StatePaused, 1},
 		{resume, control.StateRecording, 2},
 	} {
 		if err := step.do(); err != nil || in.mode.State != step.state || changes != step.changes {
@@ -46,7 +46,7 @@ func TestPause(t *testing.T) {
 		}
 	}
 	in.mode.Ended = true
-	if err := in.Commands().Pause(); !errors.Is(err, control.ErrNotRecording) || in.mode.State != control.StateRecording {
+	if err := in.Pause(); !errors.Is(err, control.ErrNotRecording) || in.mode.State != control.StateRecording {
 		t.Errorf("at the end: %v, %v", in.mode.State, err)
 	}
 }

@@ -12,34 +12,27 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Files is the door for the sink, which writes the bags in the order of the queue.
-type Files struct{ door }
-
-// Files returns the door for the sink.
-func (in *Intake) Files() Files { return Files{door{in}} }
-
 // Next waits for the next chunk or command. ok is false when the intake is closed and the queue is empty.
-func (d Files) Next() (item queue.Item, ok bool) { return d.in.queue.Take() }
+func (in *Intake) Next() (item queue.Item, ok bool) { return in.queue.Take() }
 
 // ClaimLatched implements latch.Claims.
-func (d Files) ClaimLatched(unpacked int64) (claimed int64, ok bool) {
-	claimed = d.in.latched.Weight(int(unpacked))
-	return claimed, d.claim(claimed)
+func (in *Intake) ClaimLatched(unpacked int64) (claimed int64, ok bool) {
+	claimed = in.latched.Weight(int(unpacked))
+	return claimed, in.claim(claimed)
 }
 
 // UnclaimLatched implements latch.Claims.
-func (d Files) UnclaimLatched(claimed int64) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.pool.UnuseLatched(claimed)
+func (in *Intake) UnclaimLatched(claimed int64) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.pool.UnuseLatched(claimed)
 }
 
 // ChunkBytes returns the size at which chunks are sealed.
-func (d Files) ChunkBytes() int { return d.in.pool.ChunkBytes() }
+func (in *Intake) ChunkBytes() int { return in.pool.ChunkBytes() }
 
-// End ends the intake: the file has failed.
-func (d Files) End() {
-	in := d.in
+// FileFailed ends the intake: no file can be written.
+func (in *Intake) FileFailed() {
 	in.mu.Lock()
 	in.mode.Ended = true
 	in.mu.Unlock()
@@ -47,16 +40,15 @@ func (d Files) End() {
 }
 
 // CountDeleted counts the messages of a deleted file, by topic, as lost.
-func (d Files) CountDeleted(content map[string]account.Tally) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.accounts.Deleted(content)
+func (in *Intake) CountDeleted(content map[string]account.Tally) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.accounts.Deleted(content)
 }
 
 // Written counts a chunk that is in the file of part: the number with which the file began, or the last one that it has taken
 // over.
-func (d Files) Written(c *memory.Chunk, part int) {
-	in := d.in
+func (in *Intake) Written(c *memory.Chunk, part int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.accounts.Written(c.Sealed(), part) // after a failover, part is not c.Part
@@ -65,8 +57,7 @@ func (d Files) Written(c *memory.Chunk, part int) {
 
 // Failover makes all messages from now on go into another file, which the sink has opened after a fault. It
 // returns how the file begins.
-func (d Files) Failover(now time.Time) *queue.FileStart {
-	in := d.in
+func (in *Intake) Failover(now time.Time) *queue.FileStart {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.endFileLocked(false)
@@ -74,8 +65,7 @@ func (d Files) Failover(now time.Time) *queue.FileStart {
 }
 
 // FileOpened begins to record into the file that command c has opened, and returns how the file begins.
-func (d Files) FileOpened(c *queue.Command, now time.Time) *queue.FileStart {
-	in := d.in
+func (in *Intake) FileOpened(c *queue.Command, now time.Time) *queue.FileStart {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	next := in.beginFileLocked(now, in.rotation.Restart)
@@ -88,39 +78,38 @@ func (d Files) FileOpened(c *queue.Command, now time.Time) *queue.FileStart {
 }
 
 // NotOpened notes that command c could not open a file.
-func (d Files) NotOpened(c *queue.Command) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	if d.in.mode.Starting == c {
-		d.in.mode.Starting = nil
+func (in *Intake) NotOpened(c *queue.Command) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.mode.Starting == c {
+		in.mode.Starting = nil
 	}
 }
 
 // FileClosed notes that the files of all parts up to part are closed.
-func (d Files) FileClosed(part int) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.closedParts = part + 1
+func (in *Intake) FileClosed(part int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.closedParts = part + 1
 }
 
 // ReleaseLatched releases the latched messages of a FileStart.
-func (d Files) ReleaseLatched(all []*latch.Message) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.latched.Release(all)
+func (in *Intake) ReleaseLatched(all []*latch.Message) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.latched.Release(all)
 }
 
 // RepeatedInFile counts latched messages that were repeated in the file of part.
-func (d Files) RepeatedInFile(c *chunk.Sealed, part int) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.accounts.Repeated(c)
-	d.in.rotation.Repeated(part, int64(len(c.Record)))
+func (in *Intake) RepeatedInFile(c *chunk.Sealed, part int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.accounts.Repeated(c)
+	in.rotation.Repeated(part, int64(len(c.Record)))
 }
 
 // OpenReport returns the connection of the account of losses.
-func (d Files) OpenReport(topic string, typ OwnType) *rosbag.Connection {
-	in := d.in
+func (in *Intake) OpenReport(topic string, typ OwnType) *rosbag.Connection {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.reported == nil {
@@ -131,8 +120,7 @@ func (d Files) OpenReport(topic string, typ OwnType) *rosbag.Connection {
 
 // OwnWritten counts a message of the recorder's own, with so many bytes of payload, that the sink has written as a chunk to
 // the file of part.
-func (d Files) OwnWritten(conn *rosbag.Connection, c *chunk.Sealed, bytes, part int) {
-	in := d.in
+func (in *Intake) OwnWritten(conn *rosbag.Connection, c *chunk.Sealed, bytes, part int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if of := in.accounts.Of(conn); of != nil {

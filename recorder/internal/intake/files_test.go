@@ -27,9 +27,9 @@ func TestAbandonedMessages(t *testing.T) {
 			l.Frames(testlink.Frame(1, uint32(n), 96), 1, time.Now())
 			if written {
 				in.sealOpenLocked()
-				next, _ := in.Files().Next()
+				next, _ := in.Next()
 				next.Chunk.Seal(nil)
-				in.Files().Written(next.Chunk, 0)
+				in.Written(next.Chunk, 0)
 			}
 		}
 		l.connection.Topic().Drop(control.DropDisk, 1)
@@ -53,7 +53,7 @@ func TestRepeatedConnectionsAreKept(t *testing.T) {
 	in.latched.Remember(c.Source(), []byte("x"))
 	pinned := in.fileStartLocked(time.Now(), false).Latched
 	in.latched.Forget(c.Source())
-	in.Files().ReleaseLatched(pinned)
+	in.ReleaseLatched(pinned)
 	for closed, want := range map[int]bool{3: false, 4: true} { // parts below this number
 		if in.closedParts = closed; in.neededLocked(c) == want {
 			t.Errorf("the parts below %d are closed: the connection may go: %v, want %v", closed, !want, want)
@@ -91,7 +91,7 @@ func TestRepeatedMessagesTakeRoomInTheirFile(t *testing.T) {
 	} {
 		in := bareIntake(-1, 100)
 		in.rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
-		in.Files().RepeatedInFile(&chunk.Sealed{Record: make([]byte, c.bytes)}, c.part)
+		in.RepeatedInFile(&chunk.Sealed{Record: make([]byte, c.bytes)}, c.part)
 		if got := in.rotation.Stored(); got != c.want {
 			t.Errorf("%s: the file counts %d bytes, want %d", name, got, c.want)
 		}
@@ -162,7 +162,7 @@ func TestWrittenChunkCountsInItsFile(t *testing.T) {
 		in.rotation.ChunkQueued(500, rosbag.Time{}, time.Time{})
 		c := sealedChunk(t, in, 1000, 1000)
 		c.QueuedFor(part, 200)
-		in.Files().Written(c, part)
+		in.Written(c, part)
 		if got := [2]int64{in.rotation.Stored(), 10_000 - in.rotation.Stored() - in.rotation.Left()}; got != want {
 			t.Errorf("a chunk of file %d: %v bytes are stored and on their way in file 3, want %v", part, got, want)
 		}

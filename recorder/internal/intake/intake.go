@@ -1,7 +1,8 @@
 // Package intake makes a run of frames part of the right chunk. It has the one lock that a message meets.
 // The pure packages account, filling, memory, mode, latch, ring and rotation decide under that lock. The
 // intake queues chunks and commands for the sink, knows nothing of files, and answers with values.
-// Callers have one of five doors: Links, Commands, Files, Snapshots and Accounts.
+// Each caller declares what it needs as an interface: subscribe.Intake, own.Intake, sink.Intake, snapshot.Intake,
+// graph.Accounts and health.Accounts.
 //
 // Decisions: ADR 0098.
 package intake
@@ -100,29 +101,26 @@ func (in *Intake) keepRing(o ring.Options) {
 	in.pool.KeepReserve(in.ring)
 }
 
-// door is what the doors for the writers of bags have in common.
-type door struct{ in *Intake }
-
 // Release takes back the buffer of a chunk that was written or given up.
-func (d door) Release(c *memory.Chunk) {
-	d.in.mu.Lock()
-	d.in.pool.Put(c)
-	d.in.mu.Unlock()
+func (in *Intake) Release(c *memory.Chunk) {
+	in.mu.Lock()
+	in.pool.Put(c)
+	in.mu.Unlock()
 }
 
 // claim counts n bytes for latched messages on their way to a file, if that many bytes are free.
-func (d door) claim(n int64) bool {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	return d.in.latched.Claim(n)
+func (in *Intake) claim(n int64) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.latched.Claim(n)
 }
 
 // Lose counts as lost the messages of a chunk that will not be written.
-func (d door) Lose(c *chunk.Sealed, cause control.DropCause) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.accounts.Lost(c, cause)
+func (in *Intake) Lose(c *chunk.Sealed, cause control.DropCause) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.accounts.Lost(c, cause)
 }
 
 // Stamp returns the time of the recording at now.
-func (d door) Stamp(now time.Time) time.Time { return d.in.cfg.Sim.At(now) }
+func (in *Intake) Stamp(now time.Time) time.Time { return in.cfg.Sim.At(now) }

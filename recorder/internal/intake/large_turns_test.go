@@ -163,7 +163,7 @@ func openRecordChunk(t *testing.T, in *Intake) {
 	l := linkOf(t, in, testlink.LongRecordInfo("/scan", "/p"))
 	testlink.SendLarge(l, testlink.Frame(1, 0, 200_000)) // brings the record into the file
 	f := testlink.BeginLarge(t, l, 200_000, 199_000)
-	split, err := in.Commands().RequestSplit(time.Now())
+	split, err := in.RequestSplit(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func openRecordChunk(t *testing.T, in *Intake) {
 	if !testlink.Fill(f, make([]byte, 1000)) {
 		t.Fatal("a message was refused")
 	}
-	testlink.WaitFor(t, func() bool { return in.Accounts().Usage().Waiting == 0 })
+	testlink.WaitFor(t, func() bool { return in.Usage().Waiting == 0 })
 	f.Commit(time.Now())
 	locked(in, func() {
 		if in.filling.Open == nil || !in.filling.Empty() {
@@ -191,7 +191,7 @@ func TestHalfTheBufferBesideLatched(t *testing.T) {
 	testlink.SendLarge(l, testlink.Frame(0, 0, 3_700_000))
 	openRecordChunk(t, in)
 	testlink.SendLarge(l, testlink.Frame(0, 0, 4_150_000))
-	testlink.WaitFor(t, func() bool { return in.Accounts().Usage().Waiting == 0 })
+	testlink.WaitFor(t, func() bool { return in.Usage().Waiting == 0 })
 	locked(in, func() {
 		if chart.connection.Topic().Tally().Messages != 1 || l.connection.Topic().Tally().Messages != 2 {
 			t.Errorf("%d and %d recorded", chart.connection.Topic().Tally().Messages, l.connection.Topic().Tally().Messages)

@@ -12,7 +12,7 @@ import (
 // linkOf opens a link of a publisher.
 func linkOf(t *testing.T, in *Intake, info tcpros.LinkInfo) *Link {
 	t.Helper()
-	l, err := in.Links().OpenLink(in.Links().AddTopic(info.Topic, info.Topic, time.Time{}), info)
+	l, err := in.OpenLink(in.AddTopic(info.Topic, info.Topic, time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}

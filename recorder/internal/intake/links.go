@@ -12,33 +12,26 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Links is the door for subscriptions, and for messages of the recorder itself.
-type Links struct{ in *Intake }
-
 // ErrEnded is the error for a link that opens after the end of the recording.
 var ErrEnded = errors.New("the recording has ended")
 
-// Links returns the door for subscriptions.
-func (in *Intake) Links() Links { return Links{in} }
-
 // Limited returns a channel that gets a token when a topic reaches its limit.
-func (d Links) Limited() <-chan struct{} { return d.in.limited }
+func (in *Intake) Limited() <-chan struct{} { return in.limited }
 
 // NewTopic returns an account that is listed with its first link.
-func (d Links) NewTopic(name string) *account.Topic { return d.in.accounts.NewTopic(name) }
+func (in *Intake) NewTopic(name string) *account.Topic { return in.accounts.NewTopic(name) }
 
 // AddTopic makes an account for a topic that has the given name in the bag, or finds that of a topic that was left.
 // resolved is its name in the graph. since is a time before the topic was registered; zero if that is not known.
-func (d Links) AddTopic(name, resolved string, since time.Time) *account.Topic {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	return d.in.accounts.AddTopic(name, resolved, since)
+func (in *Intake) AddTopic(name, resolved string, since time.Time) *account.Topic {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.accounts.AddTopic(name, resolved, since)
 }
 
 // OpenLink finds or makes the connection of a publisher. A publisher that comes
 // back with the same header gets the same connection, as in stock.
-func (d Links) OpenLink(t *account.Topic, info tcpros.LinkInfo) (*Link, error) {
-	in := d.in
+func (in *Intake) OpenLink(t *account.Topic, info tcpros.LinkInfo) (*Link, error) {
 	header := rosbag.Header(info.Header)
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -58,8 +51,7 @@ func (d Links) OpenLink(t *account.Topic, info tcpros.LinkInfo) (*Link, error) {
 }
 
 // Refuse counts a publisher that the node does not take: no file descriptor is left, or its connection header is too long.
-func (d Links) Refuse(t *account.Topic, uri string, err error) {
-	in := d.in
+func (in *Intake) Refuse(t *account.Topic, uri string, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.mode.Ended || errors.Is(err, ErrEnded) {
@@ -70,31 +62,31 @@ func (d Links) Refuse(t *account.Topic, uri string, err error) {
 }
 
 // IsLinked reports whether a link of t is open.
-func (d Links) IsLinked(t *account.Topic) bool {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
+func (in *Intake) IsLinked(t *account.Topic) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	return t.IsLinked()
 }
 
 // ReachedLimit reports whether a topic has a limit of messages and has reached it.
-func (d Links) ReachedLimit(t *account.Topic) bool {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
+func (in *Intake) ReachedLimit(t *account.Topic) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	return t.AtLimit()
 }
 
 // LeaveTopic notes that a topic without links is not subscribed to any more. Only AddTopic may return its account
 // again.
-func (d Links) LeaveTopic(t *account.Topic) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.accounts.Leave(t, time.Now())
+func (in *Intake) LeaveTopic(t *account.Topic) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.accounts.Leave(t, time.Now())
 }
 
 // NoteWaiting notes what topics wait for at the end of the recording.
-func (d Links) NoteWaiting(waiting map[*account.Topic]control.Waiting) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
+func (in *Intake) NoteWaiting(waiting map[*account.Topic]control.Waiting) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	for t, w := range waiting {
 		t.NoteWaiting(w)
 	}
@@ -102,16 +94,15 @@ func (d Links) NoteWaiting(waiting map[*account.Topic]control.Waiting) {
 
 // NoteUnread notes which parts of the master's replies could not be read, so that topics may be missing: now is
 // about the last replies, ever about all.
-func (d Links) NoteUnread(now, ever string) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.accounts.NoteUnread(now, ever)
+func (in *Intake) NoteUnread(now, ever string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.accounts.NoteUnread(now, ever)
 }
 
 // UnblockLinks lets the links that wait for room go on at once, and removes the limit of the buffer: the links are
 // about to be closed, and the messages that they hold were received.
-func (d Links) UnblockLinks() {
-	in := d.in
+func (in *Intake) UnblockLinks() {
 	in.mu.Lock()
 	in.sealOpenLocked()
 	in.pool.SetBudget(-1)

@@ -23,14 +23,14 @@ func TestDefinitionsAreShared(t *testing.T) {
 	var topics []*account.Topic
 	for i := range 20 {
 		name := fmt.Sprintf("/t%d", i%3)
-		topic := in.Links().AddTopic(name, name, time.Time{})
-		l, err := in.Links().OpenLink(topic, testlink.DefinitionInfo(name, fmt.Sprintf("/p%d", i), text))
+		topic := in.AddTopic(name, name, time.Time{})
+		l, err := in.OpenLink(topic, testlink.DefinitionInfo(name, fmt.Sprintf("/p%d", i), text))
 		if err != nil {
 			t.Fatal(err)
 		}
 		links, topics = append(links, l), append(topics, topic)
 	}
-	if u := in.Accounts().Usage(); u.Connections != 20 || u.Headers > int64(len(text))+20*3000 {
+	if u := in.Usage(); u.Connections != 20 || u.Headers > int64(len(text))+20*3000 {
 		t.Errorf("%d connections with one definition of %d bytes count %d", u.Connections, len(text), u.Headers)
 	}
 	for _, l := range links {
@@ -38,9 +38,9 @@ func TestDefinitionsAreShared(t *testing.T) {
 	}
 	in.Tick(time.Now().Add(time.Minute))
 	for _, topic := range topics {
-		in.Links().LeaveTopic(topic)
+		in.LeaveTopic(topic)
 	}
-	if u := in.Accounts().Usage(); u.Connections != 0 || u.Headers != 0 {
+	if u := in.Usage(); u.Connections != 0 || u.Headers != 0 {
 		t.Errorf("%d connections, %d bytes are left", u.Connections, u.Headers)
 	}
 }
@@ -51,9 +51,9 @@ func TestNoMemoryForAHeader(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int64{1 << 20, -1} {
 		in := bareIntake(limit, 100)
-		topic := in.Links().AddTopic("/t", "/t", time.Time{})
+		topic := in.AddTopic("/t", "/t", time.Time{})
 		open := func(definition string) error {
-			_, err := in.Links().OpenLink(topic, testlink.DefinitionInfo("/t", "/p", definition))
+			_, err := in.OpenLink(topic, testlink.DefinitionInfo("/t", "/p", definition))
 			return err
 		}
 		if err := open("uint32 a\n"); err != nil {
@@ -78,18 +78,18 @@ func TestNoMemoryForAHeader(t *testing.T) {
 func TestRefuse(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(1<<20, 100)
-	topic := in.Links().NewTopic("/t")
-	in.Links().Refuse(topic, "http://a", fmt.Errorf("not taken: %w", ErrEnded))
-	if all := in.Accounts().Summary(time.Now()).Topics; len(all) != 0 {
+	topic := in.NewTopic("/t")
+	in.Refuse(topic, "http://a", fmt.Errorf("not taken: %w", ErrEnded))
+	if all := in.Summary(time.Now()).Topics; len(all) != 0 {
 		t.Errorf("%+v", all)
 	}
-	in.Links().Refuse(topic, "http://a", syscall.EMFILE)
-	if s := in.Accounts().Summary(time.Now()); s.Unlinked() != 1 {
+	in.Refuse(topic, "http://a", syscall.EMFILE)
+	if s := in.Summary(time.Now()); s.Unlinked() != 1 {
 		t.Errorf("%+v", s.Topics)
 	}
 	in.Close()
-	in.Links().Refuse(topic, "http://b", syscall.EMFILE)
-	if s := in.Accounts().Summary(time.Now()); s.Unlinked() != 1 {
+	in.Refuse(topic, "http://b", syscall.EMFILE)
+	if s := in.Summary(time.Now()); s.Unlinked() != 1 {
 		t.Errorf("%d after the end", s.Unlinked())
 	}
 }
@@ -100,7 +100,7 @@ func TestBuffered(t *testing.T) {
 	in := bareIntake(8<<20, 10_000)
 	used, free := usedChunk(t, in.pool, 20_000), usedChunk(t, in.pool, 10_000)
 	in.pool.Put(free)
-	if s := in.Accounts().Stats(time.Now()); s.Buffered != used.Counted() || s.BufferMost != 8<<20 || in.pool.Usage().Idle == 0 {
+	if s := in.Stats(time.Now()); s.Buffered != used.Counted() || s.BufferMost != 8<<20 || in.pool.Usage().Idle == 0 {
 		t.Errorf("%d of %d bytes are in use, want %d", s.Buffered, s.BufferMost, used.Counted())
 	}
 }
@@ -109,12 +109,12 @@ func TestBuffered(t *testing.T) {
 func TestListedWithItsFirstLink(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(1<<30, 100)
-	topic := in.Links().NewTopic("/t")
+	topic := in.NewTopic("/t")
 	for links := range 3 {
-		if n := len(in.Accounts().Summary(time.Now()).Topics); n != min(links, 1) {
+		if n := len(in.Summary(time.Now()).Topics); n != min(links, 1) {
 			t.Errorf("%d topics are listed after %d links", n, links)
 		}
-		if _, err := in.Links().OpenLink(topic, testlink.Info("/t", "/p")); err != nil {
+		if _, err := in.OpenLink(topic, testlink.Info("/t", "/p")); err != nil {
 			t.Fatal(err)
 		}
 	}

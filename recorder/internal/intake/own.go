@@ -13,8 +13,7 @@ import (
 type OwnType struct{ Name, MD5Sum, Definition string }
 
 // OpenMarks makes the link for marks, if a mark could be recorded now.
-func (d Links) OpenMarks(topic string, typ OwnType) (*Link, error) {
-	in := d.in
+func (in *Intake) OpenMarks(topic string, typ OwnType) (*Link, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if err := in.mode.CanMark(); err != nil {
@@ -25,8 +24,8 @@ func (d Links) OpenMarks(topic string, typ OwnType) (*Link, error) {
 
 // AppendOwn records a message of the recorder itself, dated back to at as far as the rotation allows. It returns the time
 // of the message in the bag. One that no user has asked for waits for no room, and is no loss without.
-func (d Links) AppendOwn(l *Link, frame []byte, at time.Time, asked bool) (time.Time, error) {
-	in, c := d.in, l.connection
+func (in *Intake) AppendOwn(l *Link, frame []byte, at time.Time, asked bool) (time.Time, error) {
+	c := l.connection
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if err := in.mode.CanMark(); err != nil {
@@ -56,10 +55,10 @@ func (d Links) AppendOwn(l *Link, frame []byte, at time.Time, asked bool) (time.
 
 // OpenLatched makes a link for latched messages of the recorder itself. With everyFile, each file begins with them, even
 // if files do not begin with other latched messages.
-func (d Links) OpenLatched(topic string, typ OwnType, everyFile bool) *Link {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	l := d.in.openOwnLocked(topic, typ, true)
+func (in *Intake) OpenLatched(topic string, typ OwnType, everyFile bool) *Link {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	l := in.openOwnLocked(topic, typ, true)
 	if everyFile {
 		l.connection.Source().RepeatInEachFile()
 	}

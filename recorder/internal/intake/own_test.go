@@ -14,7 +14,7 @@ import (
 // openMarks opens the link of marks.
 func openMarks(t *testing.T, in *Intake) *Link {
 	t.Helper()
-	l, err := in.Links().OpenMarks("/marks", OwnType{Name: "std_msgs/String"})
+	l, err := in.OpenMarks("/marks", OwnType{Name: "std_msgs/String"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestMarkOfThePastAfterTheEndOfAFile(t *testing.T) {
 	in := queueing(memory.Options{Limit: 8 << 20, ChunkBytes: 100_000}, nil)
 	marks, began := openMarks(t, in), time.Now().Add(-2*time.Hour)
 	in.mode.Begun, in.rotation = began, rotation.New(rotation.Options{Split: true, Every: time.Hour}, began, 0)
-	at, err := in.Links().AppendOwn(marks, testlink.Frame(1, 0, 10), time.Now().Add(-30*time.Second), true)
+	at, err := in.AppendOwn(marks, testlink.Frame(1, 0, 10), time.Now().Add(-30*time.Second), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +48,11 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 	marked := make(chan error)
 	go func() {
 		var err error
-		at, err = in.Links().AppendOwn(marks, testlink.Frame(1, 0, 10), time.Now(), true)
+		at, err = in.AppendOwn(marks, testlink.Frame(1, 0, 10), time.Now(), true)
 		marked <- err
 	}()
 	testlink.WaitFor(t, func() bool { return heldUp(marks) })
-	if _, err := in.Commands().RequestSplit(time.Now()); err != nil {
+	if _, err := in.RequestSplit(time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	var begun time.Time
@@ -74,7 +74,7 @@ func TestMarkWithoutRoom(t *testing.T) {
 	in := queueing(memory.Options{Limit: 8 << 20, ChunkBytes: 100_000}, nil)
 	marks := openMarks(t, in)
 	mark := func() error {
-		_, err := in.Links().AppendOwn(marks, testlink.Frame(1, 0, 10), time.Now(), true)
+		_, err := in.AppendOwn(marks, testlink.Frame(1, 0, 10), time.Now(), true)
 		return err
 	}
 	if err := mark(); err != nil {
@@ -94,7 +94,7 @@ func TestMarkThatNobodyAskedFor(t *testing.T) {
 		in := queueing(memory.Options{Limit: 8 << 20, ChunkBytes: 100_000, Blocks: blocks}, nil)
 		marks := openMarks(t, in)
 		mark := func() error {
-			_, err := in.Links().AppendOwn(marks, testlink.Frame(1, 0, 10), time.Now(), false)
+			_, err := in.AppendOwn(marks, testlink.Frame(1, 0, 10), time.Now(), false)
 			return err
 		}
 		if err := mark(); err != nil {

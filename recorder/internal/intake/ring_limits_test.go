@@ -40,7 +40,7 @@ func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
 			p.ring.Begin(new(ring.Snapshot), latch.State{})
 		}
 		p.pool.Use(c.others)
-		rc := p.Snapshots().ToRingChunk(sealedChunk(t, p, c.record, c.counted))
+		rc := p.ToRingChunk(sealedChunk(t, p, c.record, c.counted))
 		want := c.counted
 		if c.copied {
 			want = int64(c.record)
@@ -80,7 +80,7 @@ func TestRingChunkInSpareMemory(t *testing.T) {
 	r := p.ring
 	r.Free(latch.InMemory(new(chunk.Sealed), make([]byte, 0, 1200), time.Time{}, time.Time{}))
 	p.pool.Use(1200)
-	rc := p.Snapshots().ToRingChunk(sealedChunk(t, p, 1000, 5000))
+	rc := p.ToRingChunk(sealedChunk(t, p, 1000, 5000))
 	if cap(rc.Memory()) != 1200 || rc.Weight() != 1200 || inUse(p) != 1200 || r.Held() != 0 {
 		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d bytes spare", cap(rc.Memory()), rc.Weight(), inUse(p), r.Held())
 	}
@@ -92,7 +92,7 @@ func TestNothingLatchedTakesNoMemory(t *testing.T) {
 	p := bareIntake(10_000, 100)
 	p.keepRing(ring.Options{})
 	setHeld(p, 10_001)
-	if err := p.Snapshots().AddCut(new(latch.State), nil); err != nil {
+	if err := p.AddCut(new(latch.State), nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -123,11 +123,11 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 		p.latched.Connected(plain.Source(), false)
 		of := latchingConnection(p, "/a")
 		beside := int64(len(build(p, of, some).Sealed().Record)) - some
-		kept := p.Snapshots().ToRingChunk(build(p, of, int(counted+more-beside)))
+		kept := p.ToRingChunk(build(p, of, int(counted+more-beside)))
 		if got := kept.Bytes() - kept.Weight(); got != want {
 			t.Errorf("a chunk that takes %d bytes more than the copies has copies of %d bytes, want %d", more, got, want)
 		}
-		if p.Snapshots().PassRing(kept); p.pool.Usage().Latched != want || !p.latched.Holds(of.Source()) {
+		if p.PassRing(kept); p.pool.Usage().Latched != want || !p.latched.Holds(of.Source()) {
 			t.Errorf("after the chunk %d bytes are latched, want %d; remembered: %v", p.pool.Usage().Latched, want, p.latched.Holds(of.Source()))
 		}
 	}

@@ -25,12 +25,12 @@ func TestRingNeedsNoMemoryOfItsOwn(t *testing.T) {
 		}
 	}()
 	testlink.WaitFor(t, func() bool { return heldUp(l) })
-	next, _ := in.Files().Next()
+	next, _ := in.Next()
 	next.Chunk.Seal(nil)
-	if kept := in.Snapshots().ToRingChunk(next.Chunk); kept.Buffer() != next.Chunk {
+	if kept := in.ToRingChunk(next.Chunk); kept.Buffer() != next.Chunk {
 		t.Error("a copy was made beyond the buffer")
 	}
-	in.Links().UnblockLinks()
+	in.UnblockLinks()
 	<-sent
 }
 
@@ -55,7 +55,7 @@ func beginSnapshot(t *testing.T, in *Intake) *ring.Snapshot {
 	t.Helper()
 	now := time.Now()
 	sn := &ring.Snapshot{At: now, Last: now}
-	if !in.Snapshots().BeginSnapshot(sn) {
+	if !in.BeginSnapshot(sn) {
 		t.Fatal("the recording has ended")
 	}
 	return sn
@@ -65,9 +65,9 @@ func beginSnapshot(t *testing.T, in *Intake) *ring.Snapshot {
 func takeRing(t *testing.T, in *Intake, sn *ring.Snapshot) []*latch.Chunk {
 	t.Helper()
 	for {
-		next, _ := in.Files().Next()
+		next, _ := in.Next()
 		if c := next.Command; c != nil && c.Kind == queue.Snapshot {
-			return in.Snapshots().TakeRing(sn)
+			return in.TakeRing(sn)
 		}
 		execute(in, next)
 	}
@@ -139,7 +139,7 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		var left int64
 		for _, c := range taken {
 			left += c.Bytes()
-			in.Snapshots().GiveBack(c)
+			in.GiveBack(c)
 		}
 		if left < held {
 			t.Errorf("links wait %v: %d of %d bytes are left", blocks, left, held)

@@ -12,41 +12,35 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Snapshots is the door for the writer of snapshots.
-type Snapshots struct{ door }
-
-// Snapshots returns the door for snapshots.
-func (in *Intake) Snapshots() Snapshots { return Snapshots{door{in}} }
-
 // LatchingOf returns the latching connections with messages in a chunk, nil if there are none.
-func (d Snapshots) LatchingOf(c *chunk.Sealed) map[rosbag.ConnID]*latch.Source {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	return d.in.accounts.LatchingOf(c)
+func (in *Intake) LatchingOf(c *chunk.Sealed) map[rosbag.ConnID]*latch.Source {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.accounts.LatchingOf(c)
 }
 
 // Simulated reports whether the recording goes by a clock of the graph.
-func (d Snapshots) Simulated() bool { return d.in.cfg.Sim != nil }
+func (in *Intake) Simulated() bool { return in.cfg.Sim != nil }
 
 // RepeatedInSnapshot counts the latched messages of a chunk that was written to a snapshot.
-func (d Snapshots) RepeatedInSnapshot(c *chunk.Sealed) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.accounts.Repeated(c)
+func (in *Intake) RepeatedInSnapshot(c *chunk.Sealed) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.accounts.Repeated(c)
 }
 
 // EndState releases the messages that are latched where a snapshot begins.
-func (d Snapshots) EndState(s *latch.State) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.latched.End(s)
+func (in *Intake) EndState(s *latch.State) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.latched.End(s)
 }
 
 // AddCut adds copies of messages that are cut off the beginning of the ring to the messages that are latched where
 // a snapshot begins.
-func (d Snapshots) AddCut(s *latch.State, cut []*latch.Message) error {
-	bytes := d.in.latched.Count(cut)
-	if bytes > 0 && !d.claim(bytes) {
+func (in *Intake) AddCut(s *latch.State, cut []*latch.Message) error {
+	bytes := in.latched.Count(cut)
+	if bytes > 0 && !in.claim(bytes) {
 		return latch.ErrNoMemory
 	}
 	s.AddCut(cut)
@@ -54,25 +48,24 @@ func (d Snapshots) AddCut(s *latch.State, cut []*latch.Message) error {
 }
 
 // PassRing adds the latched messages of a chunk that goes past the ring to the state before the ring.
-func (d Snapshots) PassRing(c *latch.Chunk) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.latched.Pass(c)
+func (in *Intake) PassRing(c *latch.Chunk) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.latched.Pass(c)
 }
 
 // SnapshotWritten counts the messages of a chunk that is in a snapshot, if nothing else is written.
-func (d Snapshots) SnapshotWritten(c *chunk.Sealed) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.accounts.Written(c, -1)
+func (in *Intake) SnapshotWritten(c *chunk.Sealed) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.accounts.Written(c, -1)
 }
 
 // ToRingChunk takes over a sealed chunk that the recording is done with, and finds the last message of each
 // latching connection in the chunk. These are copied if there is memory for that and the chunk itself takes
 // more.
-func (d Snapshots) ToRingChunk(c *memory.Chunk) *latch.Chunk {
-	in := d.in
-	all, bytes := in.latched.LatchedIn(c, d.LatchingOf(c.Sealed()))
+func (in *Intake) ToRingChunk(c *memory.Chunk) *latch.Chunk {
+	all, bytes := in.latched.LatchedIn(c, in.LatchingOf(c.Sealed()))
 	in.mu.Lock()
 	copied := len(all) > 0 && bytes <= int64(len(c.Sealed().Record)) && in.ring.Claim(bytes)
 	own, counted := in.ring.OwnMemory(len(c.Sealed().Record), c.Counted()), c.Counted()
@@ -83,44 +76,43 @@ func (d Snapshots) ToRingChunk(c *memory.Chunk) *latch.Chunk {
 	}
 	kept.SetLatched(all, copied)
 	if own != nil {
-		d.Release(c)
+		in.Release(c)
 	}
 	return kept
 }
 
 // AddToRing adds a chunk that the recording is done with.
-func (d Snapshots) AddToRing(c *latch.Chunk) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.ring.Add(c)
-	d.in.pool.Signal() // chunks in the ring can be displaced
+func (in *Intake) AddToRing(c *latch.Chunk) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.ring.Add(c)
+	in.pool.Signal() // chunks in the ring can be displaced
 }
 
 // FreshChunk returns a buffer for n bytes; nil if there is no memory.
-func (d Snapshots) FreshChunk(n int) *memory.Chunk {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	return d.in.pool.Get(n, n)
+func (in *Intake) FreshChunk(n int) *memory.Chunk {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.pool.Get(n, n)
 }
 
 // GiveBack takes the memory of a chunk back.
-func (d Snapshots) GiveBack(c *latch.Chunk) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.latched.Leave(c)
+func (in *Intake) GiveBack(c *latch.Chunk) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.latched.Leave(c)
 }
 
-// Count brings the account of a chunk up to date after the chunk has grown.
-func (d Snapshots) Count(c *memory.Chunk) {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.pool.Count(c)
+// CountGrown brings the account of a chunk up to date after the chunk has grown.
+func (in *Intake) CountGrown(c *memory.Chunk) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.pool.Count(c)
 }
 
 // Trigger extends the post-roll in progress, and returns its snapshot. If there is none, the ring keeps the window
 // before the trigger for the next snapshot, until BeginSnapshot or EndRequest.
-func (d Snapshots) Trigger(at time.Time) (*ring.Snapshot, error) {
-	in := d.in
+func (in *Intake) Trigger(at time.Time) (*ring.Snapshot, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.mode.Ended {
@@ -134,16 +126,15 @@ func (d Snapshots) Trigger(at time.Time) (*ring.Snapshot, error) {
 }
 
 // SnapshotsTaken returns how many snapshots have begun.
-func (d Snapshots) SnapshotsTaken() int {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	return d.in.ring.SnapshotsBegun()
+func (in *Intake) SnapshotsTaken() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.ring.SnapshotsBegun()
 }
 
 // BeginSnapshot makes all that was received until now, and the post-roll, part of sn. It reports false if the
 // recording has ended.
-func (d Snapshots) BeginSnapshot(sn *ring.Snapshot) bool {
-	in := d.in
+func (in *Intake) BeginSnapshot(sn *ring.Snapshot) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.mode.Ended {
@@ -162,25 +153,25 @@ func (d Snapshots) BeginSnapshot(sn *ring.Snapshot) bool {
 }
 
 // EndRequest notes that no snapshot begins for the triggers until now: the ring gives up chunks again.
-func (d Snapshots) EndRequest() {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.ring.RequestEnded()
+func (in *Intake) EndRequest() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.ring.RequestEnded()
 }
 
 // TakeRing gives the ring to a snapshot.
-func (d Snapshots) TakeRing(sn *ring.Snapshot) []*latch.Chunk {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	defer d.in.pool.Signal() // the ring gives up chunks again
-	return d.in.ring.TakeFor(sn)
+func (in *Intake) TakeRing(sn *ring.Snapshot) []*latch.Chunk {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	defer in.pool.Signal() // the ring gives up chunks again
+	return in.ring.TakeFor(sn)
 }
 
 // SnapshotClosed notes that a snapshot is complete in its file.
-func (d Snapshots) SnapshotClosed() {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	d.in.ring.FileCompleted()
+func (in *Intake) SnapshotClosed() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.ring.FileCompleted()
 }
 
 // endSnapshotLocked ends the post-roll in progress, if there is one. Messages that were received until now belong to

@@ -29,7 +29,7 @@ func recording(t *testing.T, o memory.Options, keep *ring.Options) *Intake {
 	in := queueing(o, keep)
 	var sink sync.WaitGroup
 	sink.Go(func() {
-		for next, ok := in.Files().Next(); ok; next, ok = in.Files().Next() {
+		for next, ok := in.Next(); ok; next, ok = in.Next() {
 			execute(in, next)
 		}
 	})
@@ -44,30 +44,30 @@ func recording(t *testing.T, o memory.Options, keep *ring.Options) *Intake {
 func execute(in *Intake, next queue.Item) {
 	if c := next.Command; c != nil {
 		if c.Start != nil {
-			in.Files().ReleaseLatched(c.Start.Latched)
+			in.ReleaseLatched(c.Start.Latched)
 		}
 		close(c.Done)
 		return
 	}
 	c := next.Chunk
 	c.Seal(nil)
-	in.Files().Written(c, c.Part())
+	in.Written(c, c.Part())
 	if in.ring == nil {
-		in.Files().Release(c)
+		in.Release(c)
 		return
 	}
-	in.Snapshots().AddToRing(in.Snapshots().ToRingChunk(c))
+	in.AddToRing(in.ToRingChunk(c))
 }
 
 // executeQueued seals the open chunk, and executes what is queued until now.
 func executeQueued(t *testing.T, in *Intake) {
 	t.Helper()
-	last, err := in.Commands().RequestPin(time.Time{})
+	last, err := in.RequestPin(time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for next := (queue.Item{}); next.Command != last; {
-		next, _ = in.Files().Next()
+		next, _ = in.Next()
 		execute(in, next)
 	}
 }

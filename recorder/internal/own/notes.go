@@ -17,7 +17,7 @@ import (
 // links to publishers open.
 func (w *Writer) Notes(notes []note.Note) {
 	if len(notes) > 0 {
-		tcpros.Deliver(w.links.OpenLatched(note.NotesTopic, text, true), TextFrame([]byte(note.Text(notes))), time.Now())
+		tcpros.Deliver(w.in.OpenLatched(note.NotesTopic, text, true), TextFrame([]byte(note.Text(notes))), time.Now())
 	}
 }
 
@@ -54,7 +54,7 @@ func (w *Writer) mark(line string, at time.Time, asked bool) (control.Mark, erro
 	if err != nil {
 		return control.Mark{}, err
 	}
-	stamp, err := w.links.AppendOwn(link, TextFrame([]byte(line)), at, asked)
+	stamp, err := w.in.AppendOwn(link, TextFrame([]byte(line)), at, asked)
 	if err != nil {
 		return control.Mark{}, err
 	}
@@ -69,6 +69,6 @@ func (w *Writer) openMarks() (*intake.Link, error) {
 		return w.markLink, nil
 	}
 	var err error
-	w.markLink, err = w.links.OpenMarks(note.MarksTopic, text)
+	w.markLink, err = w.in.OpenMarks(note.MarksTopic, text)
 	return w.markLink, err
 }

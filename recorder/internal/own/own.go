@@ -9,6 +9,7 @@ package own
 import (
 	"encoding/binary"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -16,10 +17,17 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
 
+// Intake records the messages.
+type Intake interface {
+	OpenMarks(topic string, typ intake.OwnType) (*intake.Link, error)
+	OpenLatched(topic string, typ intake.OwnType, everyFile bool) *intake.Link
+	AppendOwn(l *intake.Link, frame []byte, at time.Time, asked bool) (time.Time, error)
+}
+
 // Writer adds messages of the recorder itself to a recording.
 type Writer struct {
-	links intake.Links
-	log   *zap.Logger
+	in  Intake
+	log *zap.Logger
 
 	asking sync.Mutex // guards marks; held while a mark of a user waits for room
 	marks  int        // number of marks that users have asked for
@@ -29,7 +37,7 @@ type Writer struct {
 }
 
 // New returns the writer of a recording.
-func New(links intake.Links, log *zap.Logger) *Writer { return &Writer{links: links, log: log} }
+func New(in Intake, log *zap.Logger) *Writer { return &Writer{in: in, log: log} }
 
 // text is std_msgs/String, the type of all messages but the account of losses.
 var text = intake.OwnType{Name: note.Type, MD5Sum: note.MD5Sum, Definition: note.Definition}

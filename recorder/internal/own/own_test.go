@@ -38,7 +38,7 @@ func newRecording(begin control.State, log *zap.Logger) recording {
 		Log: log, Node: "/rec", Flush: time.Hour, Begin: begin, Encoder: encode.New(encode.Options{}), OnChange: func() {},
 		Memory: memory.Options{Limit: 64 << 20, ChunkBytes: 768 << 10},
 	})
-	return recording{own.New(in.Links(), log), in}
+	return recording{own.New(in, log), in}
 }
 
 // recorded ends the recording and returns the texts of each topic, and the topics that are latched.
@@ -47,7 +47,7 @@ func (r recording) recorded(t *testing.T) (texts map[string][]string, latched []
 	r.in.Close()
 	texts = map[string][]string{}
 	for {
-		item, ok := r.in.Files().Next()
+		item, ok := r.in.Next()
 		switch {
 		case !ok:
 			slices.Sort(latched)
@@ -108,7 +108,7 @@ func TestMark(t *testing.T) {
 			t.Errorf("%q: %+v, %v", step.text, m, err)
 		}
 	}
-	if err := r.in.Commands().Pause(); err != nil {
+	if err := r.in.Pause(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Mark("", time.Now()); !errors.Is(err, control.ErrPaused) {
@@ -151,7 +151,7 @@ func TestFindingMarkBesideOneThatWaits(t *testing.T) {
 			Log: zap.NewNop(), Node: "/rec", Flush: time.Hour, Encoder: encode.New(encode.Options{}), OnChange: func() {},
 			Memory: memory.Options{Limit: 1 << 20, ChunkBytes: 100_000, Blocks: true},
 		})
-		w := own.New(in.Links(), zap.NewNop())
+		w := own.New(in, zap.NewNop())
 		const asked = 20_000
 		var asking sync.WaitGroup
 		asking.Go(func() {
@@ -162,13 +162,13 @@ func TestFindingMarkBesideOneThatWaits(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		before := in.Accounts().Stats(time.Now()).Topics[0]
+		before := in.Stats(time.Now()).Topics[0]
 		w.FindingMark("silent /imu", time.Now())
-		after := in.Accounts().Stats(time.Now()).Topics[0]
+		after := in.Stats(time.Now()).Topics[0]
 		if before.Messages == 0 || before.Messages == asked || after.Messages != before.Messages || after.Dropped > 0 {
 			t.Errorf("%d marks, then %d; %d lost", before.Messages, after.Messages, after.Dropped)
 		}
-		in.Links().UnblockLinks()
+		in.UnblockLinks()
 		asking.Wait()
 		in.Close()
 	})
@@ -181,7 +181,7 @@ func TestNoMarksTopicWithoutAMark(t *testing.T) {
 	if _, err := r.Mark("x", time.Now()); !errors.Is(err, control.ErrPaused) {
 		t.Errorf("paused: %v", err)
 	}
-	if topics := r.in.Accounts().Summary(time.Now()).Topics; len(topics) != 0 {
+	if topics := r.in.Summary(time.Now()).Topics; len(topics) != 0 {
 		t.Errorf("topics: %+v", topics)
 	}
 }
@@ -202,7 +202,7 @@ func TestStore(t *testing.T) {
 	if all := logs.All(); len(all) != 1 || all[0].ContextMap()["topic"] != "/huge" {
 		t.Errorf("logged: %v", all)
 	}
-	for _, topic := range r.in.Accounts().Summary(time.Now()).Topics {
+	for _, topic := range r.in.Summary(time.Now()).Topics {
 		if lost := topic.Dropped["oversize"]; lost != 0 != (topic.Topic == "/huge") {
 			t.Errorf("%s: %d messages lost", topic.Topic, lost)
 		}

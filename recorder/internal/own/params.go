@@ -82,7 +82,7 @@ func (w *Writer) keep(topic string, value any) error {
 	if err := enc.Encode(value); err != nil {
 		return err
 	}
-	l := w.links.OpenLatched(topic, text, false)
+	l := w.in.OpenLatched(topic, text, false)
 	defer l.Closed(nil)
 	if line.Len() > MaxStored {
 		l.DropOversize()

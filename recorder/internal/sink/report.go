@@ -23,13 +23,13 @@ func (s *Sink) writeReport() error {
 	}
 	at := s.newest // the time of the last message, so that the account does not make the bag longer
 	if at.IsZero() {
-		at = rosbag.TimeOf(s.cfg.Files.Stamp(time.Now()))
+		at = rosbag.TimeOf(s.cfg.In.Stamp(time.Now()))
 	}
 	frame := s.cfg.Report(at.Std())
 	if frame == nil {
 		return nil
 	}
-	conn := s.cfg.Files.OpenReport(s.cfg.ReportTopic, intake.OwnType{Name: tcpros.DiagnosticArrayType, MD5Sum: tcpros.DiagnosticArrayMD5Sum, Definition: tcpros.DiagnosticArrayDefinition})
+	conn := s.cfg.In.OpenReport(s.cfg.ReportTopic, intake.OwnType{Name: tcpros.DiagnosticArrayType, MD5Sum: tcpros.DiagnosticArrayMD5Sum, Definition: tcpros.DiagnosticArrayDefinition})
 	if err := s.writeOwn(conn, at, frame); err != nil {
 		s.cfg.Log.Warn("the account of losses is not in the bag", zap.String("file", s.Current().Target()), zap.Error(err))
 	}
@@ -47,7 +47,7 @@ func (s *Sink) writeOwn(c *rosbag.Connection, at rosbag.Time, frame []byte) erro
 	if err := s.Bags.WriteChunk(s.Current(), own.Sealed()); err != nil {
 		return err
 	}
-	s.cfg.Files.OwnWritten(c, own.Sealed(), len(frame)-4, s.Current().Part)
+	s.cfg.In.OwnWritten(c, own.Sealed(), len(frame)-4, s.Current().Part)
 	s.noteWritten(own.Sealed())
 	return nil
 }

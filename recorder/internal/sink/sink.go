@@ -43,12 +43,32 @@ type Sink struct {
 	Abandoned atomic.Bool               // the disk blocks the sink, and the recording does not wait for it any more
 }
 
+// Intake queues what the sink writes, and is told what came of it.
+type Intake interface {
+	snapshot.Intake
+	latch.Claims
+	files.Counts
+
+	Next() (item queue.Item, ok bool)
+	RequestPin(since time.Time) (*queue.Command, error)
+	ChunkBytes() int
+
+	FileOpened(c *queue.Command, now time.Time) *queue.FileStart
+	NotOpened(c *queue.Command)
+	Failover(now time.Time) *queue.FileStart
+	FileFailed()
+
+	Written(c *memory.Chunk, part int)
+	RepeatedInFile(c *chunk.Sealed, part int)
+	ReleaseLatched(all []*latch.Message)
+	OpenReport(topic string, typ intake.OwnType) *rosbag.Connection
+	OwnWritten(conn *rosbag.Connection, c *chunk.Sealed, bytes, part int)
+}
+
 // Config configures a Sink.
 type Config struct {
 	Log          *zap.Logger
-	Files        intake.Files
-	Commands     intake.Commands
-	Snapshots    intake.Snapshots
+	In           Intake
 	Encoder      *encode.Encoder
 	Compression  rosbag.Compression
 	Report       func(at time.Time) []byte // makes the account of losses; nil for none
@@ -62,12 +82,12 @@ type Config struct {
 func New(o Config, first *files.Bag) *Sink {
 	s := &Sink{cfg: o, Failed: make(chan struct{})}
 	s.out.Store(first)
-	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.Files, o.SnapshotMode == control.SnapshotOnly
+	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.In, o.SnapshotMode == control.SnapshotOnly
 	s.Bags = files.New(o.Bags)
-	s.packer = latch.Packer{Claims: o.Files, Compression: o.Compression, ChunkBytes: o.Files.ChunkBytes(), Uncompressed: func(err error) { encode.WarnUncompressed(o.Log, err) }}
+	s.packer = latch.Packer{Claims: o.In, Compression: o.Compression, ChunkBytes: o.In.ChunkBytes(), Uncompressed: func(err error) { encode.WarnUncompressed(o.Log, err) }}
 	if o.SnapshotMode != control.SnapshotOff {
 		s.Snapshotter = snapshot.New(snapshot.Config{
-			Log: o.Log, In: o.Snapshots, Bags: s.Bags, Packer: s.packer,
+			Log: o.Log, In: o.In, Bags: s.Bags, Packer: s.packer,
 			Outputs: o.Bags.Outputs.SnapshotSeries(o.SnapshotMode == control.SnapshotBeside), Aborted: s.drainAborted,
 		})
 	}
@@ -103,7 +123,7 @@ func (s *Sink) Close() error {
 // write is the one goroutine that writes to the file.
 func (s *Sink) write() {
 	for {
-		next, ok := s.cfg.Files.Next()
+		next, ok := s.cfg.In.Next()
 		if !ok {
 			return
 		}
@@ -117,7 +137,7 @@ func (s *Sink) write() {
 			s.store(c)
 		}
 		if s.Snapshotter == nil {
-			s.cfg.Files.Release(c)
+			s.cfg.In.Release(c)
 		} else {
 			s.Snapshotter.Keep(c)
 		}
@@ -151,19 +171,19 @@ func (s *Sink) Execute(c *queue.Command) {
 func (s *Sink) store(c *memory.Chunk) {
 	switch {
 	case s.err != nil:
-		s.cfg.Files.Lose(c.Sealed(), control.DropDisk)
+		s.cfg.In.Lose(c.Sealed(), control.DropDisk)
 		return
 	case s.drainAborted():
-		s.cfg.Files.Lose(c.Sealed(), control.DropAborted)
+		s.cfg.In.Lose(c.Sealed(), control.DropAborted)
 		return
 	}
 	if err := s.writeChunk(c.Sealed()); err != nil {
 		s.err = err
 		s.halt()
-		s.cfg.Files.Lose(c.Sealed(), control.DropDisk)
+		s.cfg.In.Lose(c.Sealed(), control.DropDisk)
 		return
 	}
-	s.cfg.Files.Written(c, s.Current().Part)
+	s.cfg.In.Written(c, s.Current().Part)
 	s.noteWritten(c.Sealed())
 }
 
@@ -178,7 +198,7 @@ func (s *Sink) noteWritten(c *chunk.Sealed) {
 
 // halt ends the recording: no file can be written.
 func (s *Sink) halt() {
-	s.cfg.Files.End()
+	s.cfg.In.FileFailed()
 	close(s.Failed)
 }
 
@@ -204,7 +224,7 @@ func (s *Sink) Current() *files.Bag { return s.out.Load() }
 // exist are protected at once, and those that queued chunks go to when they are written. It is for concurrent use.
 func (s *Sink) Pin(ctx context.Context, since time.Time) ([]string, error) {
 	s.Bags.Retain.Pin(since)
-	c, err := s.cfg.Commands.RequestPin(since)
+	c, err := s.cfg.In.RequestPin(since)
 	if err == nil {
 		err = c.Wait(ctx)
 	}

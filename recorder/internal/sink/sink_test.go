@@ -96,14 +96,14 @@ func newRecording(t *testing.T, v *volume, o sink.Config) *recording {
 		Log: log, Node: "/rec", Flush: time.Hour, Encoder: encoder, OnChange: func() {}, Rotation: rotation.Options{Split: true},
 		Memory: memory.Options{Limit: 64 << 20, ChunkBytes: messageBytes / 2},
 	})
-	o.Files, o.Commands, o.Snapshots, o.Encoder, o.Compression = in.Files(), in.Commands(), in.Snapshots(), encoder, rosbag.CompressionNone
+	o.In, o.Encoder, o.Compression = in, encoder, rosbag.CompressionNone
 	o.Bags = files.Config{
 		Outputs: outputs, Retain: retention.New(retention.Limits{}, log, free, func(string) bool { return false }),
 		Disk: disk.NewSpace(leastSpace, "1M", false, free, log), Handover: handover{}, OnChange: func() {},
 	}
 	s := sink.New(o, first)
 	s.Bags.Opened(first)
-	link, err := in.Links().OpenLink(in.Links().AddTopic("/t", "/t", time.Time{}), testlink.Info("/t", "/p"))
+	link, err := in.OpenLink(in.AddTopic("/t", "/t", time.Time{}), testlink.Info("/t", "/p"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func (r *recording) check(t *testing.T, dropped [control.DropCauses]uint64, bags
 			want[control.DropCause(cause).String()] = n
 		}
 	}
-	if topic := r.in.Accounts().Summary(time.Now()).Topics[0]; topic.Messages != kept || !maps.Equal(topic.Dropped, want) {
+	if topic := r.in.Summary(time.Now()).Topics[0]; topic.Messages != kept || !maps.Equal(topic.Dropped, want) {
 		t.Errorf("%d messages counted, dropped %v; want %d, %v", topic.Messages, topic.Dropped, kept, want)
 	}
 }
@@ -242,7 +242,7 @@ func TestReport(t *testing.T) {
 	if last.Conn.Topic != "/losses" || !last.Time.Std().Equal(at) {
 		t.Errorf("the last message is on %s at %v, want /losses at %v", last.Conn.Topic, last.Time.Std(), at)
 	}
-	if s := r.in.Accounts().Summary(time.Now()).Topics; len(s) != 2 || s[0].Topic != "/losses" || s[0].Messages != 1 || s[0].Bytes != 100 {
+	if s := r.in.Summary(time.Now()).Topics; len(s) != 2 || s[0].Topic != "/losses" || s[0].Messages != 1 || s[0].Bytes != 100 {
 		t.Errorf("counted: %+v", s)
 	}
 	if all := logs.All(); len(all) > 0 {
@@ -291,7 +291,7 @@ func TestFilesOfCommands(t *testing.T) {
 	t.Parallel()
 	r := newRecording(t, &volume{}, sink.Config{})
 	r.send(1)
-	c, err := r.in.Commands().RequestSplit(time.Now())
+	c, err := r.in.RequestSplit(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,14 +299,14 @@ func TestFilesOfCommands(t *testing.T) {
 	if name, err := c.ClosedFile(t.Context()); err != nil || filepath.Base(name) != "x_0.bag" {
 		t.Errorf("split: %s, %v", name, err)
 	}
-	if c, err = r.in.Commands().RequestStop(); err != nil {
+	if c, err = r.in.RequestStop(); err != nil {
 		t.Fatal(err)
 	}
 	if name, err := c.ClosedFile(t.Context()); err != nil || filepath.Base(name) != "x_1.bag" || r.Current() != nil {
 		t.Errorf("stop: %s, %v; then writes %v", name, err, r.Current())
 	}
 	r.send(1) // while stopped
-	if c, err = r.in.Commands().RequestStart(); err != nil {
+	if c, err = r.in.RequestStart(); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Wait(t.Context()); err != nil || filepath.Base(c.File.Target()) != "x_2.bag" {
@@ -327,7 +327,7 @@ func TestTooLittleSpace(t *testing.T) {
 	r := newRecording(t, v, sink.Config{})
 	r.send(1)
 	v.free.Store(leastSpace - 1)
-	c, err := r.in.Commands().RequestSplit(time.Now())
+	c, err := r.in.RequestSplit(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,13 +336,13 @@ func TestTooLittleSpace(t *testing.T) {
 	}
 	<-r.Bags.Disk.Full // tells the session
 	r.send(1)
-	if c, err = r.in.Commands().RequestStop(); err != nil {
+	if c, err = r.in.RequestStop(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.ClosedFile(t.Context()); err != nil {
 		t.Errorf("stop: %v", err)
 	}
-	if c, err = r.in.Commands().RequestStart(); err != nil {
+	if c, err = r.in.RequestStart(); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Wait(t.Context()); !errors.Is(err, disk.ErrMinSpace) || r.Current() != nil {
@@ -362,7 +362,7 @@ func TestCommandsAtTheEnd(t *testing.T) {
 	r := newRecording(t, v, sink.Config{})
 	v.faults.Store(1)
 	r.send(1)
-	c, err := r.in.Commands().RequestSplit(time.Now())
+	c, err := r.in.RequestSplit(time.Now())
 	if err == nil { // otherwise the intake knows already
 		err = c.Wait(t.Context())
 	}

@@ -67,7 +67,7 @@ func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, w
 		return old, true
 	}
 	w.In.GiveBack(old)
-	w.In.Count(fresh)
+	w.In.CountGrown(fresh)
 	fresh.Came(old.FirstAt(), old.LastAt())
 	return latch.InBuffer(fresh, 0), true
 }

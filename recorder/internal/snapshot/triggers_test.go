@@ -68,13 +68,13 @@ func recordAndLog(t *testing.T, o ring.Options, log *zap.Logger) *recording {
 		OnChange: func() {}, Encoder: encoder, Ring: &o,
 	})
 	bags := files.New(files.Config{
-		Log: log, Counts: in.Files(), OnlySnapshots: true, Outputs: outputs, Handover: noHandover{}, OnChange: func() {},
+		Log: log, Counts: in, OnlySnapshots: true, Outputs: outputs, Handover: noHandover{}, OnChange: func() {},
 		Retain: retention.New(retention.Limits{}, log, outputs.Free, func(string) bool { return false }),
 		Disk:   disk.NewSpace(0, "", false, outputs.Free, log),
 	})
-	packer := latch.Packer{Claims: in.Files(), Compression: rosbag.CompressionNone, ChunkBytes: in.Files().ChunkBytes()}
+	packer := latch.Packer{Claims: in, Compression: rosbag.CompressionNone, ChunkBytes: in.ChunkBytes()}
 	r := &recording{in: in, outputs: outputs, Writer: New(Config{
-		Log: log, In: in.Snapshots(), Bags: bags, Packer: packer,
+		Log: log, In: in, Bags: bags, Packer: packer,
 		Outputs: outputs.SnapshotSeries(false), Aborted: func() bool { return false },
 	})}
 	bags.Start()
@@ -82,7 +82,7 @@ func recordAndLog(t *testing.T, o ring.Options, log *zap.Logger) *recording {
 	// owner: close; ends when the intake is closed.
 	r.sink.Go(func() {
 		for {
-			item, ok := in.Files().Next()
+			item, ok := in.Next()
 			switch {
 			case !ok:
 				return
@@ -472,7 +472,7 @@ func TestTriggersTogether(t *testing.T) {
 	if err := r.close(t); err != nil {
 		t.Fatal(err)
 	}
-	if n := r.in.Snapshots().SnapshotsTaken(); n != 1 || first.err != nil {
+	if n := r.in.SnapshotsTaken(); n != 1 || first.err != nil {
 		t.Fatalf("%d snapshots, %v", n, first.err)
 	}
 	if got := numbersIn(t, first.snapshot.Out.Target()); got[len(got)-1] != 16 {

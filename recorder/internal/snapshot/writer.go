@@ -26,10 +26,38 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
+// Intake has the ring, the memory of chunks and the latched messages.
+type Intake interface {
+	Stamp(now time.Time) time.Time
+	Simulated() bool
+
+	Trigger(at time.Time) (*ring.Snapshot, error)
+	BeginSnapshot(sn *ring.Snapshot) bool
+	EndRequest()
+	TakeRing(sn *ring.Snapshot) []*latch.Chunk
+	SnapshotWritten(c *chunk.Sealed)
+	SnapshotClosed()
+	SnapshotsTaken() int
+	Lose(c *chunk.Sealed, cause control.DropCause)
+
+	ToRingChunk(c *memory.Chunk) *latch.Chunk
+	AddToRing(c *latch.Chunk)
+	PassRing(c *latch.Chunk)
+	FreshChunk(n int) *memory.Chunk
+	CountGrown(c *memory.Chunk)
+	GiveBack(c *latch.Chunk)
+	Release(c *memory.Chunk)
+
+	LatchingOf(c *chunk.Sealed) map[rosbag.ConnID]*latch.Source
+	AddCut(s *latch.State, cut []*latch.Message) error
+	EndState(s *latch.State)
+	RepeatedInSnapshot(c *chunk.Sealed)
+}
+
 // Config configures a Writer.
 type Config struct {
 	Log     *zap.Logger
-	In      intake.Snapshots
+	In      Intake
 	Bags    *files.Files
 	Packer  latch.Packer
 	Outputs *bagfile.Series // creates the bags of snapshots
@@ -292,7 +320,7 @@ func (w *Writer) KeepMissed(next *queue.FileStart) {
 		c.Builder().Reset(nil)
 		c.Builder().AppendRun(l.Conn(), next.Stamp, l.Frame(), 1)
 		c.Came(next.At, next.At)
-		w.In.Count(c)
+		w.In.CountGrown(c)
 		_ = c.Seal(nil) // has no codec that could fail
 		w.Keep(c)
 	}

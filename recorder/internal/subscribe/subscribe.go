@@ -38,6 +38,18 @@ const maxMessageBytes = 1_000_000_000
 // them again, like new topics, when the master lists them again.
 const MostDeserted = 64
 
+// Intake has the accounts of topics, and takes the frames of links.
+type Intake interface {
+	NewTopic(name string) *account.Topic
+	AddTopic(name, resolved string, since time.Time) *account.Topic
+	LeaveTopic(t *account.Topic)
+	IsLinked(t *account.Topic) bool
+	ReachedLimit(t *account.Topic) bool
+	NoteWaiting(waiting map[*account.Topic]control.Waiting)
+	OpenLink(t *account.Topic, info tcpros.LinkInfo) (*intake.Link, error)
+	Refuse(t *account.Topic, uri string, err error)
+}
+
 // Config says how topics are subscribed to.
 type Config struct {
 	Node        *tcpros.Node
@@ -62,11 +74,10 @@ type Set struct {
 	bad    badNames                 // topics that discovery has found and that are not recorded
 	fresh  []string                 // with CountTopics: names of new subscriptions that are not logged yet
 
-	links     intake.Links  // where frames go; set by Record
-	recording bool          // Record was called
-	trigger   *trigger      // nil without snapshots
-	ready     chan struct{} // closed when it is known whether the links are let in
-	letIn     bool          // links are let in; set before ready is closed
+	in      Intake        // where frames go; nil before Record
+	trigger *trigger      // nil without snapshots
+	ready   chan struct{} // closed when it is known whether the links are let in
+	letIn   bool          // links are let in; set before ready is closed
 }
 
 // subscription is the subscription to one topic.
@@ -90,13 +101,13 @@ func New(c Config) *Set {
 func (s *Set) UseClock(sim *simtime.Sim) { s.sim = sim }
 
 // Record sets where the frames of links go. Topics that are added from now on have an account at once.
-func (s *Set) Record(links intake.Links) { s.links, s.recording = links, true }
+func (s *Set) Record(in Intake) { s.in = in }
 
 // LetIn gives each topic an account, and lets links hand their frames on. It is called once, after Record.
 func (s *Set) LetIn() {
 	for resolved, sub := range s.subs {
 		if sub.topic == nil {
-			sub.topic = s.links.AddTopic(sub.name, resolved, sub.since)
+			sub.topic = s.in.AddTopic(sub.name, resolved, sub.since)
 		}
 	}
 	s.letIn = true
@@ -169,8 +180,8 @@ func (s *Set) Add(name string, priority int, since time.Time) error {
 		return nil
 	}
 	sub := &subscription{name: name, since: since}
-	if s.recording {
-		sub.topic = s.links.AddTopic(sub.name, resolved, sub.since)
+	if s.in != nil {
+		sub.topic = s.in.AddTopic(sub.name, resolved, sub.since)
 	}
 	if s.sim != nil && resolved == s.sim.Topic() {
 		err = s.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return s.openLink(resolved, sub, info) })
@@ -220,7 +231,7 @@ func (s *Set) receive(resolved string, priority int, sub *subscription) error {
 		},
 		Refused: func(uri string, err error) {
 			if <-s.ready; s.letIn {
-				s.links.Refuse(sub.topic, uri, err)
+				s.in.Refuse(sub.topic, uri, err)
 			}
 		},
 	})
@@ -232,7 +243,7 @@ func (s *Set) receive(resolved string, priority int, sub *subscription) error {
 
 // openLink returns the sink of a link that is let in.
 func (s *Set) openLink(resolved string, sub *subscription, info tcpros.LinkInfo) (tcpros.LinkSink, error) {
-	l, err := s.links.OpenLink(sub.topic, info)
+	l, err := s.in.OpenLink(sub.topic, info)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +269,7 @@ func (s *Set) leaveDeserted(listed []string) {
 		case present[resolved]:
 			sub.deserted = time.Time{}
 		case sub.ended || sub.topic == nil || !s.known[resolved] || s.IsNamed(resolved): // a named topic is waited for
-		case s.links.IsLinked(sub.topic):
+		case s.in.IsLinked(sub.topic):
 			sub.deserted = time.Time{}
 		default:
 			if sub.deserted.IsZero() {
@@ -274,7 +285,7 @@ func (s *Set) leaveDeserted(listed []string) {
 	for _, resolved := range deserted[:len(deserted)-MostDeserted] {
 		sub := s.subs[resolved]
 		sub.close()
-		s.links.LeaveTopic(sub.topic)
+		s.in.LeaveTopic(sub.topic)
 		delete(s.subs, resolved)
 		delete(s.known, resolved)
 		s.Log.Debug("topic left: it has no publisher", zap.String("topic", resolved))
@@ -287,7 +298,7 @@ func (s *Set) EndLimited() bool {
 	for _, sub := range s.subs {
 		switch {
 		case sub.ended:
-		case s.links.ReachedLimit(sub.topic):
+		case s.in.ReachedLimit(sub.topic):
 			sub.close()
 			sub.ended = true
 		default:
@@ -310,7 +321,7 @@ func (s *Set) NoteWaiting() {
 			waiting[sub.topic] = control.WaitingPublisher
 		}
 	}
-	s.links.NoteWaiting(waiting)
+	s.in.NoteWaiting(waiting)
 }
 
 // Close ends all links, and the clock. Links that wait for LetIn are refused.

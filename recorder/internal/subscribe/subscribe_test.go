@@ -56,14 +56,14 @@ func newSet(t *testing.T, c Config) (*Set, *intake.Intake) {
 		c.IsNamed = func(string) bool { return false }
 	}
 	s, in := New(c), newIntake(2)
-	s.Record(in.Links())
+	s.Record(in)
 	s.LetIn()
 	return s, in
 }
 
 // topics returns the names of all accounts.
 func topics(in *intake.Intake) (names []string) {
-	all := in.Accounts().Summary(time.Now()).Topics
+	all := in.Summary(time.Now()).Topics
 	for _, f := range all {
 		names = append(names, f.Topic)
 	}
@@ -126,7 +126,7 @@ func TestDeserted(t *testing.T) {
 		names = append(names, fmt.Sprintf("/t%03d", i))
 	}
 	s.Update(graph.Found{Names: names, All: true})
-	l, err := in.Links().OpenLink(s.subs[linked].topic, testlink.Info(linked, "/p"))
+	l, err := in.OpenLink(s.subs[linked].topic, testlink.Info(linked, "/p"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestEndLimited(t *testing.T) {
 		if err := s.Add(name, Named, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
-		l, err := in.Links().OpenLink(s.subs[name].topic, testlink.Info(name, "/p"))
+		l, err := in.OpenLink(s.subs[name].topic, testlink.Info(name, "/p"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,16 +191,16 @@ func TestNoteWaiting(t *testing.T) {
 	t.Parallel()
 	s := New(Config{Node: newNode(t, "http://127.0.0.1:1/", "rec"), Log: zap.NewNop(), IsNamed: func(string) bool { return true }})
 	in := newIntake(0)
-	s.Record(in.Links())
+	s.Record(in)
 	s.LetIn()
 	defer s.Close()
 	if err := s.Add("/a", Named, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	s.subs["/clock"] = &subscription{topic: in.Links().NewTopic("/clock"), close: func() {}} // has no subscription of its own
-	s.subs["/early"] = &subscription{sub: s.subs["/a"].sub, close: func() {}}                // has no account yet
+	s.subs["/clock"] = &subscription{topic: in.NewTopic("/clock"), close: func() {}} // has no subscription of its own
+	s.subs["/early"] = &subscription{sub: s.subs["/a"].sub, close: func() {}}        // has no account yet
 	s.NoteWaiting()
-	if all := in.Accounts().Summary(time.Now()).Topics; len(all) != 1 || all[0].Waiting != control.WaitingMaster {
+	if all := in.Summary(time.Now()).Topics; len(all) != 1 || all[0].Waiting != control.WaitingMaster {
 		t.Errorf("%+v", all)
 	}
 }
@@ -234,10 +234,10 @@ func TestLinksWait(t *testing.T) {
 				return
 			}
 			in := newIntake(0)
-			s.Record(in.Links())
+			s.Record(in)
 			s.LetIn()
 			testlink.WaitFor(t, func() bool {
-				all := in.Accounts().Summary(time.Now()).Topics
+				all := in.Summary(time.Now()).Topics
 				return len(all) == 1 && all[0].Messages == 1
 			})
 			s.Close()

@@ -33,7 +33,7 @@ func (s *Set) Listen(name string, selects func(topic, typ string) bool, fire fun
 	case s.IsNamed(name):
 		return s.Add(name, Named, time.Time{})
 	case selects(name, triggerType): // the topic is in the summary once it has a publisher
-		sub := &subscription{name: name, topic: s.links.NewTopic(name)}
+		sub := &subscription{name: name, topic: s.in.NewTopic(name)}
 		if err := s.receive(name, Named, sub); err != nil {
 			return err
 		}

@@ -85,7 +85,7 @@ func TestWatchedClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.UseClock(sim)
-	s.Record(newIntake(0).Links())
+	s.Record(newIntake(0))
 	s.LetIn()
 	if err := s.Add("/clock", Named, time.Time{}); err != nil {
 		t.Fatal(err)
@@ -106,14 +106,14 @@ func TestLossesAreHandedOn(t *testing.T) {
 	t.Parallel()
 	s, in := newSet(t, Config{Watch: &watching{topics: []string{"/t"}}})
 	s.trigger = &trigger{topic: "/t"}
-	topic := in.Links().AddTopic("/t", "/t", time.Time{})
+	topic := in.AddTopic("/t", "/t", time.Time{})
 	info := testlink.Info("/t", "/p")
 	for i, f := range info.Header {
 		if f.Key == "type" {
 			info.Header[i].Value = triggerType
 		}
 	}
-	l, err := in.Links().OpenLink(topic, info)
+	l, err := in.OpenLink(topic, info)
 	if err != nil {
 		t.Fatal(err)
 	}
