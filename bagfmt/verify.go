@@ -22,7 +22,7 @@ func (r *Reader) Verifier() *Verifier {
 	for i := range keep {
 		keep[i] = true
 	}
-	return &Verifier{bag: r.t, keep: keep}
+	return &Verifier{bag: r.t, keep: keep, load: load.Loader{Strict: true}}
 }
 
 // VerifiedChunk is what a Verifier found.

@@ -3,9 +3,11 @@ package bagfmt_test
 import (
 	"bytes"
 	"errors"
+	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -61,5 +63,27 @@ func TestVerifier(t *testing.T) {
 				t.Errorf("%s with a wrong byte at %d: %d messages and %d errors, a Cursor %d and %d", name, at, got, errs, want, wantErrs)
 			}
 		}
+	}
+}
+
+// The checksum of an lz4 frame counts for a Verifier, as for stock. Who only reads compares the one of the
+// chunk, which is of the same bytes.
+func TestChecksumOfFrame(t *testing.T) {
+	t.Parallel()
+	bag := sampleBag(t, rosbag.CompressionLZ4)
+	want, _ := readAll(t, bag, rosbag.Query{})
+	chunk := recordsOf(t, bag, 5)[0]
+	chunk.data[len(chunk.data)-1] ^= 1 // the bag's own bytes
+	damaged := crc32.Checksum(chunk.data, crc32.MakeTable(crc32.Castagnoli))
+	bag = setU32(bag, chunk.fields["crc32c"], damaged)
+	if got, errs := readAll(t, bag, rosbag.Query{}); !slices.Equal(got, want) || len(errs) > 0 {
+		t.Errorf("%d of %d messages, %v", len(got), len(want), errs)
+	}
+	r, err := openBag(bag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := r.Verifier().Verify(0); !errors.Is(found.Err, rosbag.ErrCorrupt) {
+		t.Errorf("verified with the error %v", found.Err)
 	}
 }

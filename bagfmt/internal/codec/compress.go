@@ -67,6 +67,23 @@ type Decompressor struct {
 	counting    *zstd.Decoder // nil until it is needed
 }
 
+// UnpackSealed is Unpack for data that was compared with a checksum of all of stored: another one in an lz4
+// frame, of its content, may be left out.
+func (d *Decompressor) UnpackSealed(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
+	if c == rosbag.CompressionLZ4 && size <= firstUnpackBytes+firstUnpackRatio*int64(len(stored)) {
+		if err := d.Interrupted.check(); err != nil {
+			return nil, err
+		}
+		if int64(cap(memory)) < size {
+			memory = make([]byte, size)
+		}
+		if unpackLZ4Blocks(stored, memory[:size]) {
+			return memory[:size], nil
+		}
+	}
+	return d.Unpack(c, stored, size, memory)
+}
+
 // Unpack returns stored unpacked, in memory if that is enough, else in fresh memory.
 // The result has exactly size bytes, or there is an error.
 func (d *Decompressor) Unpack(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte, error) {

@@ -26,6 +26,7 @@ type Loader struct {
 	once     bool               // no second call of entries follows: take no larger buffer than this one needs
 	Memory   []byte             // for the data of the next chunk, if it is enough; what holds data then
 	Take     func(n int) []byte // Query.Memory; nil for none
+	Strict   bool               // compare checksums in the data of a chunk that has one of its own, too
 	merger   runMerger
 }
 
@@ -249,7 +250,11 @@ func (l *Loader) open(p *wire.ChunkPlace, stored []byte) ([]byte, error) {
 	case p.Compression == rosbag.CompressionZstd && !p.MCAP:
 		return nil, wire.Corrupt(p.Pos, rosbag.OpChunk, "unknown compression %q", p.Compression)
 	default:
-		data, err = l.Unpack.Unpack(p.Compression, data, p.Size, l.Memory)
+		unpack := l.Unpack.Unpack
+		if p.Checked && !p.Torn && !p.MCAP && !l.Strict {
+			unpack = l.Unpack.UnpackSealed
+		}
+		data, err = unpack(p.Compression, data, p.Size, l.Memory)
 		l.Memory = nil
 		var stop *codec.InterruptionError
 		switch {
