@@ -17,8 +17,8 @@ import (
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
 )
 
-// underTest is the name by which the test binary is a child: one for each script, which runs its gobag commands. A process
-// for each command would take more time than all that the commands do.
+// underTest is the name by which the test binary is a child: one for each script, which runs its gobag
+// commands. A process for each command would take more time than all that the commands do.
 const underTest = "gobag-of-the-test"
 
 // order is a command for the child.
@@ -81,7 +81,8 @@ func (c *child) start() error {
 	cmd := exec.Command(underTest)
 	var said bytes.Buffer
 	cmd.Stderr = &said
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "GOCOVERDIR", "SYSTEMROOT"} { // and nothing of ROS
+	// Nothing of ROS: scripts do not depend on the machine.
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "GOCOVERDIR", "SYSTEMROOT"} {
 		if value, ok := os.LookupEnv(name); ok {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}

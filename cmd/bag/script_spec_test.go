@@ -25,13 +25,14 @@ import (
 
 // spec is a recording as a text of lines like these, where "# " begins a comment:
 //
-//	/odom  nav_msgs/Odometry  100..119/0.5                               a message each 0.5 s, with fields that are 0
-//	/text  std_msgs/String    100           callerid=/n latching=1 : hi  one message, with values in the order of its fields
-//	/pose  my_msgs/Pose       100..109      : $i "a text" [1 2 3]        $i counts messages from 0, $t is their time
-//	/json  -                  100           encoding=json : raw "{}"     without a definition; the payload as it is
+//	/odom  nav_msgs/Odometry  100..119/0.5                           a message each 0.5 s; all fields are 0
+//	/text  std_msgs/String    100           callerid=/n latching=1 : hi  values in the order of the fields
+//	/pose  my_msgs/Pose       100..109      : $i "a text" [1 2 3]    $i counts from 0, $t is the time
+//	/json  -                  100           encoding=json : raw "{}" no definition; the payload as it is
 //
-// Fields before the colon are those of the connection header; "md5sum=" and the like change what the type says. The definition
-// of my_msgs/Pose is in the file my_msgs/Pose.msg beside the text, or that of ROS. There may also be lines like
+// Fields before the colon are those of the connection header; "md5sum=" and the like change what the type
+// says. The definition of my_msgs/Pose is in the file my_msgs/Pose.msg beside the text, or that of ROS. There
+// may also be lines like
 //
 //	start 1500000000               is added to all times
 //	chunk 2000                     bytes of a chunk; 0: MCAP without chunks
@@ -395,7 +396,8 @@ func (s *spec) writeMCAP(f *os.File) error {
 		if schemas[typ] == 0 && typ != "" {
 			schemas[typ] = uint16(len(schemas) + 1)
 			err = errors.Join(err, w.WriteSchema(&mcap.Schema{
-				ID: schemas[typ], Name: typ, Encoding: field("schema", schema), Data: []byte(m.header.MessageDefinition()),
+				ID: schemas[typ], Name: typ, Encoding: field("schema", schema),
+				Data: []byte(m.header.MessageDefinition()),
 			}))
 		}
 		if channels[key] == 0 {
@@ -404,7 +406,8 @@ func (s *spec) writeMCAP(f *os.File) error {
 				ID: channels[key], SchemaID: schemas[typ], Topic: m.topic, MessageEncoding: field("encoding", encoding),
 			}))
 		}
-		err = errors.Join(err, w.WriteMessage(&mcap.Message{ChannelID: channels[key], LogTime: uint64(m.at), Data: m.data}))
+		message := mcap.Message{ChannelID: channels[key], LogTime: uint64(m.at), Data: m.data}
+		err = errors.Join(err, w.WriteMessage(&message))
 	}
 	return errors.Join(err, w.Close())
 }

@@ -27,7 +27,7 @@ import (
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
-var update = flag.Bool("update", false, "write into the scripts what gobag prints, where they compare all of it")
+var update = flag.Bool("update", false, "write into scripts what gobag prints, where they compare all of it")
 
 func TestMain(m *testing.M) {
 	testscript.Main(withoutLeaks{m}, map[string]func(){underTest: obey})
@@ -45,32 +45,35 @@ func (m withoutLeaks) Run() int {
 	return code
 }
 
-// TestScripts runs testdata/script. Beside the commands of testscript (cmp, stdout, stderr, cp, mkdir and others),
-// the scripts have these:
+// TestScripts runs testdata/script. Beside the commands of testscript (cmp, stdout, stderr, cp, mkdir and
+// others), the scripts have these:
 //
 //	gobag ARGS... [<FILE]           runs gobag, which has to end with exit code 0; with ! before it, with 1
 //	exit CODE gobag ARGS...         runs gobag, which has to end with another one
-//	refuses PATTERN gobag ARGS...   runs gobag, which has to end with 1, nothing on stdout and one line on stderr, which matches
+//	refuses PATTERN gobag ARGS...   runs gobag, which has to end with 1, and write one line, to stderr
 //	completes LINE                  asks gobag as a shell does what LINE may go on with; that is on stdout
-//	printable gobag ARGS...         runs gobag, whatever its exit code; what it prints cannot control a terminal
+//	printable gobag ARGS...         runs gobag, which has to print nothing that controls a terminal
 //	makebag FILE SPEC [CHANGE...]   makes a bag or an MCAP file as a text says: see spec
 //	messages FILE [TOPIC=N...]      the recording has a good index, and these messages and no others
-//	complete FILE                   all definitions in the recording are those of their md5sums, as ROS writes them
+//	complete FILE                   definitions are those of their md5sums, as ROS writes them
 //	files DIR [NAME...]             these files are in the directory and below, and no others
 //	damage FILE cut N               leaves the first N bytes; with a negative N all but the last
 //	damage FILE flip OFFSET         changes a bit there
-//	damage FILE replace OLD NEW     replaces bytes by as many others, everywhere; both are the inside of a Go string
+//	damage FILE replace OLD NEW     replaces bytes everywhere, of Go strings, by as many others
 //	damage FILE unindex             says that the bag was not closed
 //	database FILE SQL               makes a database of SQLite
 //	lock FILE                       locks a file as its recorder does, until the script ends
 //
-// $DEMO is the demo bag, $BAGS the directory of bags that rosbag has written, $DEFINITIONS that of bags with odd definitions.
+// $DEMO is the demo bag, $BAGS the directory of bags that rosbag has written, $DEFINITIONS that of bags with
+// odd definitions.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
-			for name, path := range map[string]string{"DEMO": demoBag, "BAGS": "../../bagfmt/testdata", "DEFINITIONS": "testdata/definitions"} {
+			for name, path := range map[string]string{
+				"DEMO": demoBag, "BAGS": "../../bagfmt/testdata", "DEFINITIONS": "testdata/definitions",
+			} {
 				abs, err := filepath.Abs(path)
 				if err != nil {
 					return err
