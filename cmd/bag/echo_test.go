@@ -46,15 +46,6 @@ func sorted(text string) []string {
 	return lines
 }
 
-// patch replaces bytes by as many others.
-func patch(t *testing.T, b []byte, from, to string) []byte {
-	t.Helper()
-	if len(from) != len(to) || !bytes.Contains(b, []byte(from)) {
-		t.Fatalf("cannot replace %q by %q", from, to)
-	}
-	return bytes.ReplaceAll(b, []byte(from), []byte(to))
-}
-
 // closedPipe is what writing to head is like after it has seen enough.
 type closedPipe struct{ left int }
 
