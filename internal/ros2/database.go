@@ -165,6 +165,7 @@ func (f *dbFile) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.
 			}
 			if err == nil && latest[m.Conn].Message == nil {
 				copied := *m
+				copied.Frame = framed(nil, m.Data())
 				latest[m.Conn] = rosbag.Found{Message: &copied}
 			}
 		}
@@ -176,7 +177,7 @@ func (f *dbFile) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.
 	}
 }
 
-// dbCursor walks over the messages of a dbFile.
+// dbCursor walks over the messages of a dbFile. Each is valid until the next call: translatedFile copies them.
 type dbCursor struct {
 	f      *dbFile
 	q      db3.Query
@@ -219,7 +220,7 @@ func (c *dbCursor) Next() (*rosbag.Message, error) {
 			return nil, &rosbag.TopicError{Conn: conn, Err: fmt.Errorf("a message has the time %d ns, which ROS 1 cannot represent", m.At)}
 		}
 		c.order++
-		c.msg = rosbag.Message{Conn: conn, Time: at, Frame: framed(nil, m.Data), Order: c.order, Share: len(m.Data) + 4}
+		c.msg = rosbag.Message{Conn: conn, Time: at, Frame: framed(c.msg.Frame, m.Data), Order: c.order, Share: len(m.Data) + 4}
 		return &c.msg, nil
 	}
 	return nil, c.ended

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"slices"
@@ -331,22 +332,31 @@ type Count struct {
 
 // Counts counts the messages of each topic by its number. It reads one page for each message.
 func (r *Reader) Counts(ctx context.Context) (map[int64]Count, error) {
-	rows, err := r.query(ctx, "SELECT topic_id, timestamp FROM messages LIMIT "+fmt.Sprint(r.maxRows()))
+	rows, err := r.prepare(ctx, "SELECT topic_id, timestamp FROM messages LIMIT "+fmt.Sprint(r.maxRows()))
 	if err != nil {
-		return nil, explain(err)
+		return nil, err
 	}
+	defer rows.close()
 	all := map[int64]Count{}
 	for i := range r.topics {
 		all[r.topics[i].ID] = Count{}
 	}
-	err = each(rows, func() error {
-		var id, at int64
-		if err := rows.Scan(&id, &at); err != nil {
-			return err
+	for rows.query(ctx); ; {
+		v, err := rows.next()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return all, err
+		}
+		id, isID := v[0].(int64)
+		at, isTime := v[1].(int64)
+		if !isID || !isTime {
+			return all, fmt.Errorf("%w: a message has the topic %v and the time %v", ErrCorrupt, v[0], v[1])
 		}
 		c, ok := all[id]
 		if !ok {
-			return nil
+			continue
 		}
 		if c.Messages == 0 {
 			c.First, c.Last = at, at
@@ -354,9 +364,7 @@ func (r *Reader) Counts(ctx context.Context) (map[int64]Count, error) {
 		c.Messages++
 		c.First, c.Last = min(c.First, at), max(c.Last, at)
 		all[id] = c
-		return nil
-	})
-	return all, explain(err)
+	}
 }
 
 // maxRows is an upper bound for the number of messages in the file.
