@@ -259,6 +259,15 @@ func (v *Viewer) scene(w *stream.Stream, r *http.Request) error {
 	return nil
 }
 
+// LogOptions reads which lines of a log a request wants.
+func LogOptions(r *http.Request) (o scene.Options, err error) {
+	o.Node, o.Text = r.FormValue("node"), r.FormValue("text")
+	if r.FormValue("level") != "" {
+		o.Level, err = request.Number(r, "level", 255)
+	}
+	return o, err
+}
+
 // gather makes a scene of many messages.
 func (v *Viewer) gather(r *http.Request, s *recorded.Set, topic *recorded.Topic, kind scene.Kind, to *any, until **float64) error {
 	at, err := request.Moment(r, s, "at")
@@ -269,12 +278,11 @@ func (v *Viewer) gather(r *http.Request, s *recorded.Set, topic *recorded.Topic,
 	if err != nil {
 		return err
 	}
-	o := scene.Options{Start: s.Start, Node: r.FormValue("node"), Text: r.FormValue("text")}
-	if r.FormValue("level") != "" {
-		if o.Level, err = request.Number(r, "level", 255); err != nil {
-			return err
-		}
+	o, err := LogOptions(r)
+	if err != nil {
+		return err
 	}
+	o.Start = s.Start
 	keep := func(c *rosbag.Connection) bool { return c.Topic == topic.Name }
 	//exhaustive:ignore
 	switch kind {

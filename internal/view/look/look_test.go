@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/aler9/goroslib/pkg/msgs/geometry_msgs"
+	"github.com/aler9/goroslib/pkg/msgs/rosgraph_msgs"
 	"github.com/aler9/goroslib/pkg/msgs/std_msgs"
 	"github.com/aler9/goroslib/pkg/msgs/tf2_msgs"
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,6 +26,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/testkit/rosmade"
 	"github.com/gorosbag/gorosbag/internal/view/live"
 	"github.com/gorosbag/gorosbag/internal/view/look"
+	"github.com/gorosbag/gorosbag/internal/view/scene"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -65,6 +67,48 @@ func serve(t *testing.T) (c *webtest.Client, store *live.Store, feed *live.Feed,
 		<-done
 	})
 	return webtest.Serve(t, backend{look.NewPanels(w)}), store, feed, rosbag.TimeOf(now)
+}
+
+// TestLog: each page gets the lines that it wants, of those that were gathered once.
+func TestLog(t *testing.T) {
+	t.Parallel()
+	c, store, _, began := serve(t)
+	line := func(level int8, node, text string) rosgraph_msgs.Log {
+		return rosgraph_msgs.Log{Level: level, Name: node, Msg: text}
+	}
+	h := rosmade.Header(t, line(2, "", ""))
+	feed := store.Open(live.Channel{
+		Topic: "/rosout", Type: h.Type(), MD5Sum: h.MD5Sum(), Definition: h.MessageDefinition(),
+	})
+	stop := putWhileWanted(t, feed, func(n int) (rosbag.Time, []byte) {
+		lines := []rosgraph_msgs.Log{line(2, "/planner", "idle"), line(8, "/planner", "No Plan"), line(8, "/camera", "no light")}
+		return began.Add(time.Duration(n) * time.Millisecond), rosmade.Payload(t, lines[n%3])
+	})
+	defer stop()
+	for want, parameters := range map[string][]string{
+		"idle": nil, "No Plan": {"level", "4"}, "no light": {"node", "CAMERA"},
+	} {
+		for {
+			a := ask(c, "scene", append(parameters, "topic", "/rosout")...)
+			var got struct {
+				Scene struct{ Lines []scene.LogLine }
+			}
+			if err := json.Unmarshal([]byte(a.Body), &got); err != nil || a.Status != 200 {
+				t.Fatalf("status %d: %s", a.Status, a.Body)
+			}
+			if slices.ContainsFunc(got.Scene.Lines, func(l scene.LogLine) bool {
+				return want != "idle" && l.Level < 4 && l.Node != "/camera" || want == "no light" && l.Node != "/camera"
+			}) {
+				t.Fatalf("%v: %v", parameters, got.Scene.Lines)
+			}
+			if slices.ContainsFunc(got.Scene.Lines, func(l scene.LogLine) bool { return l.Text == want }) {
+				break
+			}
+		}
+	}
+	if a := ask(c, "scene", "topic", "/rosout", "level", "x"); a.Status != 400 {
+		t.Errorf("a wrong level: status %d", a.Status)
+	}
 }
 
 func ask(c *webtest.Client, name string, parameters ...string) webtest.Answer {

@@ -230,6 +230,13 @@ func (p *Panels) scene(w http.ResponseWriter, r *http.Request) error {
 		p.watcher.mu.Lock()
 		answer.Scene = f.gather.Scene()
 		p.watcher.mu.Unlock()
+		if log, ok := answer.Scene.(*scene.LogScene); ok { // pages share what is gathered, and want different lines
+			o, err := view.LogOptions(r)
+			if err != nil {
+				return err
+			}
+			log.Only(o)
+		}
 	default:
 		if answer.Scene, err = scene.Of(f.typ, f.frame.Payload); err != nil {
 			return err

@@ -2,6 +2,7 @@ package scene
 
 import (
 	"hash/maphash"
+	"slices"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -63,7 +64,7 @@ func (l *logList) Add(m Message) error {
 	if p.err != nil {
 		return p.err
 	}
-	if e.Level < l.options.Level || !contains(e.Node, l.options.Node) || !contains(string(text.Bytes()), l.options.Text) {
+	if !l.options.wants(e.Level, e.Node, string(text.Bytes())) {
 		return nil
 	}
 	e.File, e.Line, e.Function = p.text("file"), p.integer("line"), p.text("function")
@@ -91,6 +92,17 @@ func (l *logList) Add(m Message) error {
 	}
 	l.total++
 	return nil
+}
+
+// wants reports whether a line is at least of the level, of the node, and has the text. Those are in lower case.
+func (o *Options) wants(level int, node, text string) bool {
+	return level >= o.Level && contains(node, o.Node) && contains(text, o.Text)
+}
+
+// Only removes the lines that o does not want, of those that are there.
+func (s *LogScene) Only(o Options) {
+	o.Node, o.Text = strings.ToLower(o.Node), strings.ToLower(o.Text)
+	s.Lines = slices.DeleteFunc(s.Lines, func(e LogLine) bool { return !o.wants(e.Level, e.Node, e.Text) })
 }
 
 // contains reports whether a text has a part, which is in lower case.
