@@ -50,7 +50,7 @@ export function messagePanel() {
     state.message = state.live ? null : { id: m.id, at: m.at };
     state.newest = m.at;
     set(title, plain(state.topic.name));
-    facts.replaceChildren(el("span", "mono", clock(m.at, 1e-6)), el("span", "mono", "+" + plainSeconds(m.at, 6)), el("span", "", plain(m.type)), el("span", "", bytes(m.size)),
+    facts.replaceChildren(el("span", "mono", clock(m.at, 1e-6)), ...state.live ? [] : [el("span", "mono", "+" + plainSeconds(m.at, 6))], el("span", "", plain(m.type)), el("span", "", bytes(m.size)),
       ...m.caller ? [el("span", "mono", plain(m.caller))] : [], ...!state.live && m.at > state.at + 1e-9 ? [el("span", "bad", "the first one; nothing is there before")] : []);
     const [top, focus] = [tree.scrollTop, document.activeElement?.getAttribute("aria-label")];
     tree.replaceChildren(...m.error ? [el("p", "problem", plain(m.error))] : [], el("ul", "", "", ...(m.tree.nodes || []).map((n) => node(n, 0))));

@@ -95,7 +95,7 @@ export function picturePanel() {
     labelsLabel.hidden = !/^(8UC1|mono8)$/.test(p.about.encoding);
     ranges.hidden = !p.about.range;
     canvas.setAttribute("aria-label", "Picture of " + state.topic.name + " at " + clock(p.about.at));
-    set(title, "Picture at +" + plainSeconds(p.about.at));
+    set(title, "Picture at " + (state.live ? clock(p.about.at) : "+" + plainSeconds(p.about.at)));
     const facts = items(aboutTexts(p.about));
     hints.replaceChildren(...facts);
     const told = await get(signal, "hints", { bag: state.bag, topic: state.topic.name, id: p.about.id });

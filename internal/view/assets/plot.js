@@ -64,7 +64,7 @@ export function plotPanel() {
     if (series.length === 8) { say("Eight fields are the most in one plot", true); return; }
     series.push({ topic, path, sets: [] });
     changed();
-    panel.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    requestAnimationFrame(() => setTimeout(() => panel.scrollIntoView({ block: "nearest" }))); // when the plot has its height
   }
 
   function changed() {
@@ -209,6 +209,8 @@ export function plotPanel() {
     }
     g.restore();
   });
+
+  if (state.live) changed(); // no bag brings news
 
   // columnX returns where a column is.
   const columnX = (x, at) => x(data.from + ((at + 0.5) / data.columns) * (data.to - data.from));

@@ -79,7 +79,7 @@ export function scenePart(ask = (signal, parameters) => get(signal, "scene", { b
     topic(shows) {
       kind = shows;
       element.hidden = !shows;
-      filters.hidden = shows !== "log" || state.live;
+      filters.hidden = shows !== "log";
       shown = null;
       canvas.hidden = list.hidden = problem.hidden = true;
       notes.replaceChildren();
@@ -196,8 +196,10 @@ function line(canvas, s, width, notes) {
   };
   const n = s.x.length;
   if (n) {
-    dot(0, p.c.accent, "start");
-    dot(n - 1, p.c.second, "end");
+    const [a, b] = [p.place(s.x[0], s.y[0]), p.place(s.x[n - 1], s.y[n - 1])];
+    const same = Math.hypot(a[0] - b[0], a[1] - b[1]) < 24; // the texts would cover each other
+    dot(0, p.c.accent, same ? "" : "start");
+    dot(n - 1, p.c.second, same ? "start, end" : "end");
     if (s.t?.length) {
       let i = s.t.findIndex((t) => t > state.at);
       i = i < 0 ? n - 1 : Math.max(0, i - 1);

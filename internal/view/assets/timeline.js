@@ -40,7 +40,11 @@ export function timeline() {
     for (const [all, color] of [[densities, colors.accent], [seconds, colors.second]]) for (const d of all.values()) d.picture = picture(d.levels, d.bins, color);
     draw();
   });
-  $("region").addEventListener("click", () => { selecting = !selecting; $("region").setAttribute("aria-pressed", selecting); });
+  $("region").addEventListener("click", () => {
+    selecting = !selecting;
+    $("region").setAttribute("aria-pressed", selecting);
+    if (selecting) say("Drag over the time line from the start of the part to its end");
+  });
   readColors();
   gestures($("rows"), strip, (e, t) => {
     choose(topicAt(e));
@@ -115,10 +119,10 @@ function rowOf(t, i, height) {
   return li;
 }
 
-// stopped reports whether a topic ends with a gap.
+// stopped reports whether a topic ends with a gap, and its longest one: one that comes now and then has others.
 function stopped(t) {
   const last = t.gaps?.[t.gaps.length - 1];
-  return last && last[1] >= state.duration - 1e-9;
+  return last && last[1] >= state.duration - 1e-9 && t.gaps.every((g) => g === last || g[1] - g[0] < last[1] - last[0]);
 }
 
 // facts says in few words what is to be known of a topic.

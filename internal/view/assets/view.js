@@ -376,6 +376,9 @@ export async function start() {
       $("files").value = was.bag;
       await open(was.bag);
     }
+    const name = state.files.length === 1 ? plain(state.files[0].name) : state.files.length + " bags";
+    set($("node"), name);
+    document.title = name + " – gobag";
     set(link, state.messages + " messages, " + plainSeconds(state.duration, 1));
     link.dataset.state = "live";
     state.topic = state.topics.find((t) => t.name === was.topic) || null;

@@ -39,7 +39,7 @@ func (s *Set) Density(ctx context.Context, axis timeline.Axis, keep func(row int
 	}
 	slices.SortStableFunc(view, func(a, b place) int { return a.Start.Compare(b.Start) })
 	s.prefetch(view)
-	silences := make(map[int]*timeline.Silence)
+	silences, first := make(map[int]*timeline.Silence), make(map[int]rosbag.Time)
 	for _, p := range view {
 		if ctx.Err() != nil {
 			break
@@ -53,14 +53,18 @@ func (s *Set) Density(ctx context.Context, axis timeline.Axis, keep func(row int
 			row := s.rows[e.Conn]
 			d.Add(row, e.Time)
 			if silences[row] == nil {
-				silences[row] = timeline.NewSilence(s.Topics[row].Period)
+				silences[row], first[row] = timeline.NewSilence(s.Topics[row].Period), e.Time
 			}
 			silences[row].See(e.Time, e.Time)
 		}
 	}
 	gaps = make(map[int][]timeline.Gap)
-	for row, silence := range silences {
-		gaps[row] = silence.Gaps
+	for row := range s.Topics {
+		if silence := silences[row]; silence != nil {
+			gaps[row] = silence.Around(s.Topics[row].Gaps, first[row])
+		} else if keep(row) {
+			gaps[row] = s.Topics[row].Gaps
+		}
 	}
 	return d, gaps, inView
 }

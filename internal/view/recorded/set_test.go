@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -139,6 +140,24 @@ func TestExact(t *testing.T) {
 	}
 	if g := gaps[row]; len(g) != 1 || g[0].From != at(990) || g[0].To != at(2000) {
 		t.Errorf("gaps %v", g)
+	}
+}
+
+// TestExactAround: near the end of a topic, and within a gap, it is seen that nothing comes.
+func TestExactAround(t *testing.T) {
+	t.Parallel()
+	list := append(ticks(0, 3000), message{"/other", 4000, "x"})
+	s := recorded.New([]*bags.Recording{write(t, list...)})
+	row, _ := s.Row("/tick")
+	for name, tc := range map[string]struct{ from, to, first, last int }{
+		"the end": {2500, 4000, 2990, 4000}, "within": {1100, 1900, 990, 2000}, "after it": {3200, 3900, 2990, 4000},
+	} {
+		axis := timeline.Axis{From: at(tc.from), To: at(tc.to), Bins: 100}
+		_, gaps, _ := s.Density(t.Context(), axis, func(r int) bool { return r == row }, true)
+		want := timeline.Gap{From: at(tc.first), To: at(tc.last)}
+		if !slices.Contains(gaps[row], want) {
+			t.Errorf("%s: gaps %v, want %v", name, gaps[row], want)
+		}
 	}
 }
 

@@ -133,6 +133,21 @@ func (s *Silence) See(start, end rosbag.Time) {
 	s.begun = true
 }
 
+// Around returns the gaps, with those that are known from elsewhere before first, which was seen first, and after what was
+// seen last.
+func (s *Silence) Around(known []Gap, first rosbag.Time) []Gap {
+	all := s.Gaps
+	for _, g := range known {
+		switch {
+		case !first.Before(g.To):
+			all = append(all, Gap{g.From, first})
+		case !g.From.Before(s.last):
+			all = append(all, Gap{s.last, g.To})
+		}
+	}
+	return all
+}
+
 func (s *Silence) gap(g Gap) {
 	if s.least <= 0 || g.Len() <= s.least {
 		return

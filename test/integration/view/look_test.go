@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"fmt"
+	"regexp"
 	"syscall"
 	"testing"
 
@@ -32,6 +33,9 @@ func TestLive(t *testing.T) {
 			}
 			topic("/odom")
 			p.shows("#message-panel h2", "/odom")
+			if p.eval(`document.querySelector("#plot-panel .line").innerText.trim()`) != "" {
+				t.Error("there is something to do with a plot that is not there")
+			}
 			p.until("a field can be plotted", `document.querySelector("[aria-label='Plot pose.pose.position.x']") !== null`)
 			p.eval(`document.querySelector("[aria-label='Plot pose.pose.position.x']").click()`)
 			p.until("the plot has values", `document.querySelector(".legend b")?.textContent > ""`)
@@ -39,6 +43,9 @@ func TestLive(t *testing.T) {
 			topic("/camera/image/compressed")
 			p.until("the picture is there", `document.querySelector(".shown canvas").width === 64`)
 			p.shows(".hints", "64 × 48")
+			if title := p.text("#picture-title"); !regexp.MustCompile(`^Picture at \d\d:\d\d:\d\d\.\d+$`).MatchString(title) {
+				t.Errorf("the title is %q", title)
+			}
 			p.fits("live-" + program + "-" + name)
 			p.leave()
 		}

@@ -27,6 +27,7 @@ func TestLook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := open(t, serve(t, bags.Demo(t)), width, 900)
+			p.shows("#node", filepath.Base(bags.Demo(t)))
 			p.choose("/odom")
 			p.shows("#message-panel h2", "/odom")
 			p.shows(".tree", "child_frame_id")
@@ -48,6 +49,48 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// TestStopped: a topic that has stopped says so at first sight; one that comes now and then does not.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "stopped.bag")
+	w := bags.New(t, path)
+	for topic, sends := range map[string]func(tenth int) bool{
+		"/steady": func(int) bool { return true }, "/stopped": func(n int) bool { return n < 50 }, "/event": func(n int) bool { return n/10%4 == 0 },
+	} {
+		c, err := w.AddConnection(topic, rosbag.Header{
+			{Key: "type", Value: "std_msgs/Float64"},
+			{Key: "md5sum", Value: "fdb28210bfa9d7c91146260178d9a584"},
+			{Key: "message_definition", Value: "float64 data\n"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 100 {
+			at := rosbag.Time{Sec: 1000}.Add(time.Duration(n) * 100 * time.Millisecond)
+			if !sends(n) {
+				continue
+			}
+			if err := w.Write(c, at, make([]byte, 8)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, serve(t, path), 390, 844)
+	facts := func(topic string) string {
+		return fmt.Sprintf(`[...document.querySelectorAll(".row")].find((r) => r.firstChild.textContent === %q)?.lastChild.textContent ?? ""`, topic)
+	}
+	p.until("the topics are there", `document.querySelectorAll(".row").length === 3`)
+	for topic, want := range map[string]string{"/stopped": "10.0 Hz · stopped at 4.9 s", "/steady": "10.0 Hz", "/event": "10.0 Hz · 3 gaps"} {
+		if got := p.eval(facts(topic)); got != want {
+			t.Errorf("%s: %q, want %q", topic, got, want)
+		}
+	}
+	p.fits("stopped")
+}
+
 // TestOpening: the page says how far the opening of bags is, and then shows them.
 func TestOpening(t *testing.T) {
 	t.Parallel()
@@ -64,7 +107,7 @@ func TestOpening(t *testing.T) {
 	if err := chromedp.Do(p.ctx, chromedp.Navigate(address)); err != nil {
 		t.Fatal(err)
 	}
-	p.shows("#rows-none", "Reading big.bag: 34 % of 100 GB")
+	p.shows("#rows-none", "Reading big.bag: 34 % of 93.1 GiB")
 	p.eval("window.opened = true")
 	p.choose("/odom")
 }
