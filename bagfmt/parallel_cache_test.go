@@ -107,25 +107,6 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// A cache forgets what was not used for longest.
-func TestCacheBounds(t *testing.T) {
-	t.Parallel()
-	r, file := cachedBag(t, rosbag.CompressionBZ2, 100, bagfmt.NewCache(4000, 0))
-	for range rosbag.Messages(r, rosbag.Query{}) {
-	}
-	file.since()
-	for range rosbag.Messages(r, rosbag.Query{Start: rosbag.Time{Sec: 99}}) {
-	}
-	if got := file.since(); len(got) != 0 {
-		t.Errorf("the last chunks are read again: %v", got)
-	}
-	for range rosbag.Messages(r, rosbag.Query{Start: rosbag.Time{Sec: 1}, End: rosbag.Time{Sec: 3}}) {
-	}
-	if d := cmp.Diff([]int{0, 1, 2}, file.since()); d != "" {
-		t.Error(d)
-	}
-}
-
 // With a cache a Reader says the same, and several goroutines may use it.
 func TestCacheIsTransparent(t *testing.T) {
 	t.Parallel()
