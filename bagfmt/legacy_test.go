@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -207,39 +206,6 @@ func checkOld(t *testing.T, who string, want *oldBag, found *summary, version st
 	}
 	if torn != isCut(want.File) {
 		t.Errorf("%s: errors %v", who, errs)
-	}
-}
-
-// TestOldAllocs: steady reading of old bags allocates nothing for a message.
-func TestOldAllocs(t *testing.T) {
-	if testkit.Race {
-		t.Skip("the race detector allocates, too")
-	}
-	bags := map[string][]byte{"1.1": bagV11(3000), "1.2": bagV12(3000, false)}
-	for name, b := range bags {
-		s, err := bagfmt.NewScanner(bytes.NewReader(b), bagfmt.ScannerOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := openAny(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := r.Cursor(rosbag.Query{})
-		for who, next := range map[string]func() (*rosbag.Message, error){"scanner": s.Next, "cursor": c.Next} {
-			for range 1600 { // all connections are known then
-				if _, err := next(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if n := testing.AllocsPerRun(1000, func() {
-				if _, err := next(); err != nil {
-					t.Fatal(err)
-				}
-			}); n != 0 {
-				t.Errorf("%s, %s: %v allocations for a message", name, who, n)
-			}
-		}
 	}
 }
 

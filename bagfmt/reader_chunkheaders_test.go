@@ -2,8 +2,6 @@ package bagfmt_test
 
 import (
 	"testing"
-
-	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestChunkHeaders compares the headers of all chunks with those of single ones, in
@@ -37,24 +35,5 @@ func TestChunkHeaders(t *testing.T) {
 		for range r.ChunkHeaders() {
 			break
 		}
-	}
-}
-
-func TestChunkHeadersAllocs(t *testing.T) {
-	r, err := openBag(sampleBag(t, rosbag.CompressionLZ4))
-	if err != nil {
-		t.Fatal(err)
-	}
-	few := testing.AllocsPerRun(10, func() {
-		for range r.ChunkHeaders() {
-			break
-		}
-	})
-	all := testing.AllocsPerRun(10, func() {
-		for range r.ChunkHeaders() {
-		}
-	})
-	if all > few {
-		t.Errorf("%v allocations for all headers, %v for one", all, few)
 	}
 }
