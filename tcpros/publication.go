@@ -65,8 +65,8 @@ func (p *Publication) Room() bool { return p.out.Room() }
 
 // Held returns how many of the latest frames of the publication may still be needed: those in queues, and
 // those that are being written. All frames before them were written to the sockets, or dropped, so that their
-// memory can be used again, except the last frame of each latching source. Held is math.MaxInt while a link
-// that gets no more frames is ending.
+// memory can be used again, except frames of latching sources: a new link may be sending them. Held is
+// math.MaxInt while a link that gets no more frames is ending.
 func (p *Publication) Held() int { return p.out.Held() }
 
 // Dropped returns the number of frames dropped from full queues, over all present and past

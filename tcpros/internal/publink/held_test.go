@@ -2,6 +2,7 @@ package publink
 
 import (
 	"math"
+	"math/rand/v2"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -51,8 +52,56 @@ func TestHeld(t *testing.T) {
 	slow.nextBatch()
 	slow.sent(3, 3)
 	wants("all written", 0)
-	slow.writer.partial = []byte("rest")
+	slow.leave([]byte("rest"))
 	wants("written in part", 1)
+}
+
+// Whatever is pushed, dropped and written: all frames that a link still has are among the latest ones that Held
+// tells of.
+func TestHeldCoversAllFrames(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(7, 8))
+	for range 200 {
+		p := New(Options{}, "/t", "/p")
+		s := p.Source(false)
+		l := link(&writes{}, 1+rnd.IntN(3), &room{})
+		p.Add(l)
+		l.idle = true
+		published := 0
+		for step := range 40 {
+			switch do := rnd.IntN(8); {
+			case do == 0 && l.queue.n+l.writing == 0 && l.writer.partial == nil: // PublishNow, when the socket is nearly full
+				l.leave([]byte{byte(published)})
+				published++
+			case do <= 4:
+				s.Publish([]byte{byte(published)})
+				published++
+			case l.writing > 0:
+				l.sent(l.writing, 1)
+			case l.queue.n > 0 || l.writer.partial != nil:
+				l.nextBatch()
+			}
+			var has [][]byte
+			if l.writing > 0 {
+				has = append(has, l.writer.batch...)
+			}
+			if l.writer.partial != nil {
+				has = append(has, l.writer.partial)
+			}
+			for i := range l.queue.n {
+				has = append(has, l.queue.ring[(l.queue.head+i)%len(l.queue.ring)])
+			}
+			held := p.Held()
+			if len(has) == 0 && held > 0 {
+				t.Fatalf("step %d: %d held, of no frames", step, held)
+			}
+			for _, frame := range has {
+				if n := int(frame[len(frame)-1]); n < published-held {
+					t.Fatalf("step %d: %d of %d frames are held, but the link has frame %d", step, held, published, n)
+				}
+			}
+		}
+	}
 }
 
 // A link that is ending gets no more frames, so that its frames need not be the latest ones.
@@ -72,6 +121,19 @@ func TestHeldByLinksThatEnd(t *testing.T) {
 		if n := p.Held(); n != 0 {
 			t.Errorf("%s and removed: %d held", how, n)
 		}
+	}
+}
+
+// What is published after the end reaches no link, so that the frames of links need not be the latest ones.
+func TestHeldAfterTheEnd(t *testing.T) {
+	p := New(Options{}, "/t", "/p")
+	s := p.Source(false)
+	p.Add(link(&writes{}, 0, &room{}))
+	s.Publish([]byte("a"))
+	p.stopPublishing()
+	s.Publish([]byte("b"))
+	if n := p.Held(); n != math.MaxInt {
+		t.Errorf("%d held", n)
 	}
 }
 

@@ -35,6 +35,7 @@ type Link struct {
 	queue   queue
 	idle    bool // the writer has written everything and waits on wake
 	writing int  // frames that the writer has taken but not written yet
+	since   int  // frames pushed since the first one that is being written, and that one
 	state   linkState
 	sum     counts
 }
@@ -82,6 +83,7 @@ func (l *Link) push(frame []byte, now bool) {
 	if l.queue.push(frame) {
 		l.sum.dropped++
 	}
+	l.since++
 	wake := l.idle
 	l.idle = false
 	l.mu.Unlock()
@@ -103,10 +105,15 @@ func (l *Link) writeNow(frame []byte) bool {
 		l.sum.frames++
 		return true
 	}
-	l.writer.partial = frame[n:]
+	l.leave(frame[n:])
+	return true
+}
+
+// leave leaves the rest of a frame to the writer.
+func (l *Link) leave(rest []byte) {
+	l.writer.partial, l.since = rest, 1
 	l.idle = false
 	l.signal()
-	return true
 }
 
 func (l *Link) signal() {
@@ -124,6 +131,8 @@ func (l *Link) nextBatch() (more bool) {
 		if l.writer.partial != nil {
 			l.writer.batch = append(l.writer.batch, l.writer.partial)
 			l.writer.partial = nil
+		} else {
+			l.since = l.queue.n
 		}
 		l.writer.batch = l.queue.take(l.writer.batch)
 		freed := l.queue.leaveFull()
@@ -269,13 +278,14 @@ func (l *Link) abandon(s ackState) {
 	l.close()
 }
 
-// held returns how many of the latest frames that were pushed the link has not written yet.
+// held returns how many of the latest frames that were pushed the link may not have written yet. Those between
+// the frames that are being written and the queue may have been dropped.
 func (l *Link) held() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := l.queue.n + l.writing
-	if l.writer.partial != nil {
-		n++
+	n := l.queue.n
+	if l.writing > 0 || l.writer.partial != nil {
+		n = l.since
 	}
 	if n > 0 && (l.state.ending || l.state.closed) {
 		return math.MaxInt // frames that are published now are not pushed any more

@@ -184,8 +184,8 @@ func (p *Publication) Dropped() uint64 {
 
 // Held returns how many of the latest frames of the publication may still be needed: those in queues, and
 // those that are being written. All frames before them were written to the sockets, or dropped, so that their
-// memory can be used again, except the last frame of each latching source. Held is math.MaxInt while a link
-// that gets no more frames is ending.
+// memory can be used again, except frames of latching sources: a new link may be sending them. Held is
+// math.MaxInt while a link that gets no more frames is ending.
 func (p *Publication) Held() (most int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -193,7 +193,7 @@ func (p *Publication) Held() (most int) {
 		most = max(most, l.held())
 	}
 	p.replaced = slices.DeleteFunc(p.replaced, (*Link).hasEnded)
-	if len(p.replaced) > 0 {
+	if len(p.replaced) > 0 || p.closed && most > 0 {
 		return math.MaxInt
 	}
 	return most
