@@ -235,7 +235,7 @@ func TestInstalled(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c",
 		"from nav_msgs.msg import Odometry as O; from sensor_msgs.msg import PointCloud2 as P; print(O._full_text, end='\\0'); print(P._full_text, end='')").Output()
 	if err != nil {
-		t.Skip("ROS's messages for Python are not installed (Debian 12: apt-get install python3-nav-msgs python3-sensor-msgs)")
+		missing(t, "ROS's messages for Python are not installed (Debian 12: apt-get install python3-nav-msgs python3-sensor-msgs)")
 	}
 	texts := strings.Split(string(out), "\x00")
 	here := definitions.InstalledIn("/usr/lib/python3/dist-packages")
@@ -245,7 +245,7 @@ func TestInstalled(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat("/usr/share/nav_msgs/msg"); err != nil {
-		t.Skip("the .msg files of ROS are not installed (Debian 12: apt-get install ros-nav-msgs)")
+		missing(t, "the .msg files of ROS are not installed (Debian 12: apt-get install ros-nav-msgs)")
 	}
 	set, err := definitions.OfFolder(os.DirFS("/usr/share"), "/usr/share")
 	if err != nil {
@@ -256,4 +256,13 @@ func TestInstalled(t *testing.T) {
 			t.Errorf("%s: %v, %v\n%s", typ, ok, err, cmp.Diff(texts[i], d.Text))
 		}
 	}
+}
+
+// missing skips a test, or fails it where ROS is required.
+func missing(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("GOROSBAG_REQUIRE_ROS") != "" {
+		t.Fatal("GOROSBAG_REQUIRE_ROS is set, but " + what)
+	}
+	t.Skip(what)
 }
