@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/gorosbag/gorosbag/internal/bags"
+	_ "github.com/gorosbag/gorosbag/internal/ros2/db3/sqlite" // recordings of ROS 2
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 

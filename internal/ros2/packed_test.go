@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/ros2"
 	"github.com/gorosbag/gorosbag/internal/ros2/db3"
+	_ "github.com/gorosbag/gorosbag/internal/ros2/db3/sqlite" // recordings of ROS 2
 	"github.com/gorosbag/gorosbag/internal/ros2/mcapwriter"
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
 	"github.com/gorosbag/gorosbag/rosbag"

@@ -15,9 +15,20 @@ import (
 	"net/url"
 	"path/filepath"
 	"syscall"
-
-	"modernc.org/sqlite" // registers itself as a driver of database/sql, too
 )
+
+// limiter sets a limit of SQLite on a connection; nil in programs without SQLite.
+var limiter func(conn *sql.Conn, id, value int) (int, error)
+
+// Use has the package work with a library of SQLite. Package sqlite calls it: the library is larger than what most programs
+// need of ours, so they import it by name.
+func Use(limit func(conn *sql.Conn, id, value int) (int, error)) bool {
+	limiter = limit
+	return true
+}
+
+// ErrNoSQLite means that the program has no SQLite.
+var ErrNoSQLite = errors.New("this program does not read databases of ROS 2: convert the recording with gobag convert")
 
 // MaxMessageBytes is the size of the largest message: a row of SQLite has at most 1e9 bytes.
 const MaxMessageBytes = 999_999_000
@@ -30,6 +41,9 @@ type database struct {
 
 // open opens the database at path with parameters of SQLite's URIs.
 func open(ctx context.Context, path string, parameters url.Values) (*database, error) {
+	if limiter == nil {
+		return nil, ErrNoSQLite
+	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -60,6 +74,13 @@ func (d *database) close() error {
 	return errors.Join(d.conn.Close(), d.db.Close())
 }
 
+// Limits of SQLite.
+const (
+	limitLength        = 0
+	limitAttached      = 7
+	limitWorkerThreads = 11
+)
+
 // Result codes of SQLite, without the extended part.
 const (
 	codeReadOnly = 8
@@ -72,7 +93,10 @@ const (
 
 // explain converts errors of SQLite to ours.
 func explain(err error) error {
-	var e *sqlite.Error
+	var e interface {
+		error
+		Code() int
+	}
 	if !errors.As(err, &e) {
 		return err
 	}

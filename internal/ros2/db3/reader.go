@@ -11,9 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	sqlite "modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
-
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
 )
 
@@ -85,11 +82,11 @@ func (r *Reader) begin(ctx context.Context, o Options) error {
 		limit = min(limit, o.MaxMessageBytes)
 	}
 	for _, l := range [...]struct{ id, value int }{
-		{sqlite3.SQLITE_LIMIT_LENGTH, max(limit, maxTextBytes) + 1024},
-		{sqlite3.SQLITE_LIMIT_ATTACHED, 0},
-		{sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0},
+		{limitLength, max(limit, maxTextBytes) + 1024},
+		{limitAttached, 0},
+		{limitWorkerThreads, 0},
 	} {
-		if _, err := sqlite.Limit(r.db.conn, l.id, l.value); err != nil {
+		if _, err := limiter(r.db.conn, l.id, l.value); err != nil {
 			return err
 		}
 	}
