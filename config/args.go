@@ -3,11 +3,11 @@ package config
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/internal/text/lazyre"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
@@ -87,14 +87,14 @@ func (e *expander) longOption(arg string) error {
 // addressFollows reports whether the value of o is an optional address, and the next argument has the form of an
 // address, which no topic and no bag has.
 func (e *expander) addressFollows(o *option) bool {
-	return o.Value.address && len(e.rest) > 0 && hostPort.MatchString(e.rest[0])
+	return o.Value.address && len(e.rest) > 0 && hostPort().MatchString(e.rest[0])
 }
 
 // bare reports whether the option may stand without a value.
 func (o *option) bare() bool { return o.Value.kind == toggle || o.Value.kind == optional }
 
 // hostPort matches host:port, also with an address of IPv6 or without a host.
-var hostPort = regexp.MustCompile(`^([A-Za-z0-9._-]*|\[[0-9A-Fa-f:.%]+\]):[0-9]{1,5}$`)
+var hostPort = lazyre.New(`^([A-Za-z0-9._-]*|\[[0-9A-Fa-f:.%]+\]):[0-9]{1,5}$`)
 
 // list consumes every argument up to the next option as a value of o.
 func (e *expander) list(o *option, arg string) error {

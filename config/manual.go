@@ -3,11 +3,12 @@ package config
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"runtime/debug"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/gorosbag/gorosbag/internal/text/lazyre"
 )
 
 // ManFlag is an option that prints the manual page of the program and ends it.
@@ -163,7 +164,7 @@ func escape(s string) string {
 }
 
 // indented matches a line of an example.
-var indented = regexp.MustCompile(`^\s`)
+var indented = lazyre.New(`^\s`)
 
 // paragraphs writes text with empty lines between its paragraphs, and with examples
 // that are indented.
@@ -173,7 +174,7 @@ func (b *roff) paragraphs(s string) {
 			continue
 		}
 		b.request("PP")
-		example := indented.MatchString(strings.TrimLeft(part, "\n"))
+		example := indented().MatchString(strings.TrimLeft(part, "\n"))
 		if example {
 			b.request("nf")
 		}

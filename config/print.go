@@ -3,11 +3,11 @@ package config
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/internal/text/lazyre"
 	"github.com/gorosbag/gorosbag/internal/text/units"
 )
 
@@ -142,13 +142,13 @@ func (s *Setting) mapping() bool {
 
 // Texts and numbers that YAML reads as such without quotes.
 var (
-	plainText   = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_/.+-]*$`)
-	plainNumber = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?[smhkKMG]?$`)
+	plainText   = lazyre.New(`^[A-Za-z_/][A-Za-z0-9_/.+-]*$`)
+	plainNumber = lazyre.New(`^-?[0-9]+(\.[0-9]+)?[smhkKMG]?$`)
 	yamlWords   = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 )
 
 func (s *Setting) scalar(v string) string {
-	if s.literal && (plainNumber.MatchString(v) || v == "true" || v == "false") {
+	if s.literal && (plainNumber().MatchString(v) || v == "true" || v == "false") {
 		return v
 	}
 	return text(v)
@@ -156,7 +156,7 @@ func (s *Setting) scalar(v string) string {
 
 // text writes a text so that YAML reads the same.
 func text(v string) string {
-	if plainText.MatchString(v) && !slices.Contains(yamlWords, strings.ToLower(v)) {
+	if plainText().MatchString(v) && !slices.Contains(yamlWords, strings.ToLower(v)) {
 		return v
 	}
 	return strconv.QuoteToASCII(v) // YAML has the same escapes

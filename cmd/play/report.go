@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"go.uber.org/zap"
@@ -12,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/cmd/play/internal/screen"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/rosout"
+	"github.com/gorosbag/gorosbag/internal/text/lazyre"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
@@ -64,11 +64,11 @@ func withFlag(err error) error {
 	if !errors.As(err, &bad) {
 		return err
 	}
-	flag := upper.ReplaceAllStringFunc(bad.Option, func(letter string) string { return "-" + strings.ToLower(letter) })
+	flag := upper().ReplaceAllStringFunc(bad.Option, func(letter string) string { return "-" + strings.ToLower(letter) })
 	return fmt.Errorf("-%s %s", flag, bad.Reason)
 }
 
-var upper = regexp.MustCompile("[A-Z]")
+var upper = lazyre.New("[A-Z]")
 
 // bookmarks lists the bookmarks of play in a form that --start takes.
 func (r *reporter) bookmarks(s control.Status, bags []*player.Bag) {

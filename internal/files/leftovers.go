@@ -8,13 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
+
+	"github.com/gorosbag/gorosbag/internal/text/lazyre"
 )
 
 // A temporary file or directory is named .NAME.XXXXXXXX.tmp, and locked until it has its own name or is removed: the lock
 // of a process ends with it, however it ends. Who can lock one has found a leftover.
-var leftoverRE = regexp.MustCompile(`^\..+\.[A-Z2-7]{8}\.tmp$`)
+var leftoverRE = lazyre.New(`^\..+\.[A-Z2-7]{8}\.tmp$`)
 
 // temporary returns a new name for a temporary file or directory beside path.
 func temporary(path string) string {
@@ -42,7 +43,7 @@ func RemoveLeftovers(dir string) (removed []string) {
 		return nil // creating a file there reports it
 	}
 	for _, e := range entries {
-		if leftoverRE.MatchString(e.Name()) && (e.IsDir() || e.Type().IsRegular()) && removeLeftover(filepath.Join(dir, e.Name()), e.IsDir()) {
+		if leftoverRE().MatchString(e.Name()) && (e.IsDir() || e.Type().IsRegular()) && removeLeftover(filepath.Join(dir, e.Name()), e.IsDir()) {
 			removed = append(removed, e.Name())
 		}
 	}

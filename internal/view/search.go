@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/bags/expr"
 	"github.com/gorosbag/gorosbag/internal/face/command"
 	"github.com/gorosbag/gorosbag/internal/face/web/stream"
+	"github.com/gorosbag/gorosbag/internal/text/lazyre"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/internal/view/recorded"
 	"github.com/gorosbag/gorosbag/internal/view/request"
@@ -37,7 +37,7 @@ type searchAnswer struct {
 }
 
 // expressionLike is what looks like an expression rather than a text.
-var expressionLike = regexp.MustCompile(`\b(m|msg)\??\.\w|\b(topic|type|callerid|t|ns)\s*(==|!=|<|>|in\b|contains\b|startsWith\b|matches\b)`)
+var expressionLike = lazyre.New(`\b(m|msg)\??\.\w|\b(topic|type|callerid|t|ns)\s*(==|!=|<|>|in\b|contains\b|startsWith\b|matches\b)`)
 
 // maxQuery is the most bytes of a text to search for.
 const maxQuery = 1000
@@ -50,7 +50,7 @@ func (v *Viewer) matcher(query string) (matcher, func() string, error) {
 	if query == "" || len(query) > maxQuery {
 		return nil, nil, command.Refused(command.Invalid, fmt.Sprintf("want a text or an expression of at most %d bytes", maxQuery))
 	}
-	if expressionLike.MatchString(query) {
+	if expressionLike().MatchString(query) {
 		p, err := expr.Compile(query)
 		if err != nil {
 			return nil, nil, oneLine(err)

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/internal/text/lazyre"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -27,7 +27,7 @@ var firstLines = []string{
 // multilogLine is how version 1.0 looked before it got its number.
 const multilogLine = "##MULTILOG##\n"
 
-var versionRE = regexp.MustCompile(`^#ROS\S* V(\d+)\.(\d+)\s*$`)
+var versionRE = lazyre.New(`^#ROS\S* V(\d+)\.(\d+)\s*$`)
 
 // Version reads the first line of a bag, of version 0 all three lines.
 func (s *Stream) Version(anyMinor bool) (BagVersion, error) {
@@ -74,7 +74,7 @@ func parseVersion(line string, anyMinor bool) (BagVersion, error) {
 	if line == multilogLine {
 		return BagVersion{Name: "1.0", Layout: LayoutV10, Elapsed: true}, nil
 	}
-	m := versionRE.FindStringSubmatch(line)
+	m := versionRE().FindStringSubmatch(line)
 	if m == nil {
 		return BagVersion{}, notBag([]byte(line))
 	}

@@ -2,8 +2,9 @@ package wire
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
+
+	"github.com/gorosbag/gorosbag/internal/text/lazyre"
 )
 
 // What the lines of old versions look like.
@@ -62,8 +63,8 @@ func topicCountFollows(s *Stream, at int) bool {
 }
 
 var (
-	zeroTopicRE = regexp.MustCompile(`^[/~A-Za-z][\w/]*$`)
-	zeroTypeRE  = regexp.MustCompile(`^([A-Za-z]\w*/[A-Za-z]\w*|\*)$`)
+	zeroTopicRE = lazyre.New(`^[/~A-Za-z][\w/]*$`)
+	zeroTypeRE  = lazyre.New(`^([A-Za-z]\w*/[A-Za-z]\w*|\*)$`)
 )
 
 // readVersionZero reads the three lines at the start of a version 0 bag. The checks are
@@ -78,7 +79,7 @@ func readVersionZero(s *Stream) (BagVersion, error) {
 		return BagVersion{}, notBag(b)
 	}
 	md5, typ := OrderLines(lines[1], lines[2])
-	if !IsMD5(md5) || !zeroTopicRE.Match(lines[0]) || !zeroTypeRE.Match(typ) {
+	if !IsMD5(md5) || !zeroTopicRE().Match(lines[0]) || !zeroTypeRE().Match(typ) {
 		return BagVersion{}, notBag(b)
 	}
 	c := OldConnection(0, string(lines[0]), string(typ), string(md5))

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/internal/text/lazyre"
 	"github.com/gorosbag/gorosbag/internal/text/pytext"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
@@ -16,7 +16,7 @@ import (
 var ErrNoKey = errors.New("no such key")
 
 // keyRE is a path into the YAML: duration, topics, topics[0], topics[-1].type.
-var keyRE = regexp.MustCompile(`^(\w+)(?:\[(-?\d+)\](?:\.(\w+))?)?$`)
+var keyRE = lazyre.New(`^(\w+)(?:\[(-?\d+)\](?:\.(\w+))?)?$`)
 
 // WriteKey writes what rosbag info --yaml --key prints: one value of the YAML, an
 // item, or a list.
@@ -30,7 +30,7 @@ func (i *Info) WriteKey(w io.Writer, key string) error {
 }
 
 func (i *Info) key(key string) (text string, ok bool) {
-	m := keyRE.FindStringSubmatch(key)
+	m := keyRE().FindStringSubmatch(key)
 	if m == nil {
 		return "", false
 	}

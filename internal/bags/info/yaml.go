@@ -3,11 +3,11 @@ package info
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/internal/text/lazyre"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -38,14 +38,14 @@ func (p *pair) yaml() string {
 }
 
 // noText matches what YAML reads as null, a boolean, a number or a time.
-var noText = regexp.MustCompile(`^(?i:|~|null|true|false|yes|no|on|off|y|n|<<|=|` +
+var noText = lazyre.New(`^(?i:|~|null|true|false|yes|no|on|off|y|n|<<|=|` +
 	`[-+]?0[xob][0-9a-f_]+|[-+]?[0-9][0-9_]*(:[0-9]+)*(\.[0-9_]*)?(e[-+]?[0-9]+)?|[-+]?\.([0-9][0-9_]*(e[-+]?[0-9]+)?|inf|nan)|` +
 	`[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([t \t].*)?)$`)
 
 // isPlain reports whether YAML reads s, without quotes, as the text s.
 func isPlain(s string) bool {
 	switch {
-	case noText.MatchString(s), wording.Escape(s) != s, strings.ContainsRune("-?:,[]{}#&*!|>'\"%@` ", rune(s[0])):
+	case noText().MatchString(s), wording.Escape(s) != s, strings.ContainsRune("-?:,[]{}#&*!|>'\"%@` ", rune(s[0])):
 		return false
 	}
 	return !strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") && !strings.HasSuffix(s, " ")

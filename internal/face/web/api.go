@@ -7,7 +7,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/face/command"
 	"github.com/gorosbag/gorosbag/internal/face/web/stream"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/text/lazyre"
 )
 
 // Handle serves a pattern with a method to authorized clients, whose connections are then held.
@@ -39,12 +39,12 @@ func (s *Server) route(pattern string, h http.HandlerFunc) {
 }
 
 // plainHost is a host that is also plain in a shell, where somebody pastes the line.
-var plainHost = regexp.MustCompile(`^[a-zA-Z0-9.:\[\]-]+$`)
+var plainHost = lazyre.New(`^[a-zA-Z0-9.:\[\]-]+$`)
 
 // curl returns the command line that requests a path of this server as the client sees it.
 func (s *Server) curl(r *http.Request, options, path string) string {
 	host := r.Host
-	if !plainHost.MatchString(host) {
+	if !plainHost().MatchString(host) {
 		host = s.addr.String()
 	}
 	if s.guard.token != "" {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/internal/text/lazyre"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
@@ -21,7 +22,7 @@ type Rename struct {
 
 // typed matches FROM with a type after it. No topic has a colon in its name, and the text after a
 // colon in a regular expression is no type.
-var typed = regexp.MustCompile(`^(.+):([\w*?]+/[\w*?]+)$`)
+var typed = lazyre.New(`^(.+):([\w*?]+/[\w*?]+)$`)
 
 // cutRename splits FROM=TO, or FROM:=TO as ROS writes it.
 func cutRename(text string) (from, to string, err error) {
@@ -47,7 +48,7 @@ func ParseRename(text string, isRegex bool) (*Rename, error) {
 		return nil, err
 	}
 	r := &Rename{Text: text}
-	if m := typed.FindStringSubmatch(from); m != nil {
+	if m := typed().FindStringSubmatch(from); m != nil {
 		from, r.typ = m[1], Glob(m[2])
 	}
 	if isRegex {

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gorosbag/gorosbag/internal/text/lazyre"
 )
 
 // yamlWidth is the column after which long text is folded.
@@ -214,17 +216,17 @@ func analyze(text []rune) styles {
 // and the first characters that they have.
 var implicits = []struct {
 	first string
-	whole *regexp.Regexp
+	whole func() *regexp.Regexp
 }{
-	{"yYnNtTfFoO", regexp.MustCompile(`^(yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$`)},
-	{"-+0123456789.", regexp.MustCompile(`^([-+]?[0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?|\.[0-9][0-9_]*([eE][-+][0-9]+)?` +
+	{"yYnNtTfFoO", lazyre.New(`^(yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$`)},
+	{"-+0123456789.", lazyre.New(`^([-+]?[0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?|\.[0-9][0-9_]*([eE][-+][0-9]+)?` +
 		`|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)},
-	{"-+0123456789", regexp.MustCompile(`^([-+]?0b[0-1_]+|[-+]?0[0-7_]+|[-+]?(0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+|[-+]?[1-9][0-9_]*(:[0-5]?[0-9])+)$`)},
-	{"<", regexp.MustCompile(`^<<$`)},
-	{"~nN", regexp.MustCompile(`^(~|null|Null|NULL)$`)},
-	{"0123456789", regexp.MustCompile(`^([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?([Tt]|[ \t]+)[0-9][0-9]?` +
+	{"-+0123456789", lazyre.New(`^([-+]?0b[0-1_]+|[-+]?0[0-7_]+|[-+]?(0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+|[-+]?[1-9][0-9_]*(:[0-5]?[0-9])+)$`)},
+	{"<", lazyre.New(`^<<$`)},
+	{"~nN", lazyre.New(`^(~|null|Null|NULL)$`)},
+	{"0123456789", lazyre.New(`^([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?([Tt]|[ \t]+)[0-9][0-9]?` +
 		`:[0-9]{2}:[0-9]{2}(\.[0-9]*)?([ \t]*(Z|[-+][0-9][0-9]?(:[0-9]{2})?))?)$`)},
-	{"=", regexp.MustCompile(`^=$`)},
+	{"=", lazyre.New(`^=$`)},
 }
 
 // isImplicit reports whether YAML would read the text as something else than a string.
@@ -233,7 +235,7 @@ func isImplicit(text string) bool {
 		return true
 	}
 	for _, p := range implicits {
-		if strings.Contains(p.first, text[:1]) && p.whole.MatchString(text) {
+		if strings.Contains(p.first, text[:1]) && p.whole().MatchString(text) {
 			return true
 		}
 	}

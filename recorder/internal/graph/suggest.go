@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/text/lazyre"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -82,7 +82,7 @@ func (s *suggestions) look(topics []tcpros.TopicInfo) {
 	}
 	slices.Sort(types)
 	for _, p := range s.patterns {
-		near := wording.NearestTopics(wildcards.ReplaceAllString(p, ""), slices.Concat(others, slices.Compact(types)))
+		near := wording.NearestTopics(wildcards().ReplaceAllString(p, ""), slices.Concat(others, slices.Compact(types)))
 		if len(near) > 0 {
 			s.Log.Warn("this pattern selects no topic yet; did you mean another?", loglimit.Each(), zap.String("pattern", p), zap.Strings("nearest", near))
 		} else {
@@ -93,7 +93,7 @@ func (s *suggestions) look(topics []tcpros.TopicInfo) {
 }
 
 // wildcards matches the parts of a glob or a regular expression that are not parts of a name.
-var wildcards = regexp.MustCompile(`\[[^\]]*\]|[^\w/]`)
+var wildcards = lazyre.New(`\[[^\]]*\]|[^\w/]`)
 
 // isLog reports whether a topic is one of those that every graph has.
 func isLog(topic string) bool { return topic == "/rosout" || topic == "/rosout_agg" }

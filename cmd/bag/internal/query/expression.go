@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bags/expr"
 	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
+	"github.com/gorosbag/gorosbag/internal/text/lazyre"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -19,36 +20,36 @@ var pythonTimes = map[string]string{
 }
 
 var (
-	timeRE     = regexp.MustCompile(`(^|[^.\w])t\.(to_sec\(\)|to_nsec\(\)|secs\b|nsecs\b)`)
-	fieldSecRE = regexp.MustCompile(`(\w)\.to_sec\(\)`)
+	timeRE     = lazyre.New(`(^|[^.\w])t\.(to_sec\(\)|to_nsec\(\)|secs\b|nsecs\b)`)
+	fieldSecRE = lazyre.New(`(\w)\.to_sec\(\)`)
 )
 
 // translateTimes translates Python's expressions for times. A time in a message is a number of seconds
 // already.
 func translateTimes(code string) string {
-	code = timeRE.ReplaceAllStringFunc(code, func(found string) string {
-		part := timeRE.FindStringSubmatch(found)
+	code = timeRE().ReplaceAllStringFunc(code, func(found string) string {
+		part := timeRE().FindStringSubmatch(found)
 		return part[1] + pythonTimes[part[2]]
 	})
-	return fieldSecRE.ReplaceAllString(code, "$1")
+	return fieldSecRE().ReplaceAllString(code, "$1")
 }
 
 // pythonHints are hints for Python syntax that is not supported.
 var pythonHints = []struct {
-	found *regexp.Regexp
+	found func() *regexp.Regexp
 	write string
 }{
-	{regexp.MustCompile(`\bin \(`), "a list in [...] for a tuple in (...)"},
-	{regexp.MustCompile(`\bis (not )?`), "== and != for is and is not"},
-	{regexp.MustCompile(`\blambda\b|\bfor \w+ in\b`), "any(m.list, # > 1) or filter(...) for lambdas and comprehensions"},
-	{regexp.MustCompile(`\bnot [^(]*[=<>]`), "not (a == b) for not a == b"},
-	{regexp.MustCompile(`\bif\b.*\belse\b`), "a ? b : c for b if a else c"},
-	{regexp.MustCompile(`\bstr\(`), "string(x) for str(x)"},
-	{regexp.MustCompile(`\bre\.\w+\(`), `topic matches "^/cam" for re.match`},
-	{regexp.MustCompile(`\bt\.`), "t, which is in seconds, for the members of t"},
-	{regexp.MustCompile(`(^|[^&])&($|[^&])`), "a and b for conditions, bitand(a, b) for the bits of numbers"},
-	{regexp.MustCompile(`(^|[^|])\|($|[^|])`), "a or b for conditions, bitor(a, b) for the bits of numbers"},
-	{regexp.MustCompile(`~`), "not a for conditions, bitnot(a) for the bits of a number"},
+	{lazyre.New(`\bin \(`), "a list in [...] for a tuple in (...)"},
+	{lazyre.New(`\bis (not )?`), "== and != for is and is not"},
+	{lazyre.New(`\blambda\b|\bfor \w+ in\b`), "any(m.list, # > 1) or filter(...) for lambdas and comprehensions"},
+	{lazyre.New(`\bnot [^(]*[=<>]`), "not (a == b) for not a == b"},
+	{lazyre.New(`\bif\b.*\belse\b`), "a ? b : c for b if a else c"},
+	{lazyre.New(`\bstr\(`), "string(x) for str(x)"},
+	{lazyre.New(`\bre\.\w+\(`), `topic matches "^/cam" for re.match`},
+	{lazyre.New(`\bt\.`), "t, which is in seconds, for the members of t"},
+	{lazyre.New(`(^|[^&])&($|[^&])`), "a and b for conditions, bitand(a, b) for the bits of numbers"},
+	{lazyre.New(`(^|[^|])\|($|[^|])`), "a or b for conditions, bitor(a, b) for the bits of numbers"},
+	{lazyre.New(`~`), "not a for conditions, bitnot(a) for the bits of a number"},
 }
 
 // methods are what to write for the methods of Python's texts and lists. The language has no methods.
@@ -62,15 +63,15 @@ var methods = map[string]string{
 var headers = map[string]string{"_type": "type", "_md5sum": "md5sum", "_connection_header": "topic, type, md5sum or callerid"}
 
 var (
-	methodRE = regexp.MustCompile(`\.(\w+)\(`)
-	headerRE = regexp.MustCompile(`\b(?:m|msg)\.(_\w+)`)
+	methodRE = lazyre.New(`\.(\w+)\(`)
+	headerRE = lazyre.New(`\b(?:m|msg)\.(_\w+)`)
 )
 
 // notPython returns an error for Python that the language would take for something else, or report only when it comes to
 // it. code is the expression without its texts.
 func notPython(code string) error {
 	var hint string
-	switch method, header := methodRE.FindStringSubmatch(code), headerRE.FindStringSubmatch(code); {
+	switch method, header := methodRE().FindStringSubmatch(code), headerRE().FindStringSubmatch(code); {
 	case strings.Contains(code, "//"): // it begins a comment
 		hint = "write floor(a / b) for a // b"
 	case header != nil && headers[header[1]] != "":
@@ -85,33 +86,33 @@ func notPython(code string) error {
 	return errors.New("expression: this is not Python: " + hint)
 }
 
-var pythonConstRE = regexp.MustCompile(`unknown name (True|False|None)\b`)
+var pythonConstRE = lazyre.New(`unknown name (True|False|None)\b`)
 
-var literalRE = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
+var literalRE = lazyre.New(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
 
 // compileExpression compiles an expression. Python's common expressions for the time are
 // supported; for other Python syntax the error says what to write instead.
 func compileExpression(text string) (*expr.Program, error) {
 	var b strings.Builder
 	at := 0
-	for _, span := range literalRE.FindAllStringIndex(text, -1) {
+	for _, span := range literalRE().FindAllStringIndex(text, -1) {
 		b.WriteString(translateTimes(text[at:span[0]]) + text[span[0]:span[1]])
 		at = span[1]
 	}
 	b.WriteString(translateTimes(text[at:]))
-	if err := notPython(literalRE.ReplaceAllString(b.String(), `""`)); err != nil {
+	if err := notPython(literalRE().ReplaceAllString(b.String(), `""`)); err != nil {
 		return nil, err
 	}
 	p, err := expr.Compile(b.String())
 	if err == nil {
 		return p, nil
 	}
-	if pythonConstRE.MatchString(err.Error()) {
+	if pythonConstRE().MatchString(err.Error()) {
 		return nil, fmt.Errorf("%w; this is not Python: write true, false and nil", OneLine(err))
 	}
-	code := literalRE.ReplaceAllString(text, `""`)
+	code := literalRE().ReplaceAllString(text, `""`)
 	for _, h := range pythonHints {
-		if h.found.MatchString(code) {
+		if h.found().MatchString(code) {
 			return nil, fmt.Errorf("%w; this is not Python: write %s", OneLine(err), h.write)
 		}
 	}

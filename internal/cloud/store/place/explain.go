@@ -10,10 +10,11 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/gorosbag/gorosbag/internal/text/lazyre"
 )
 
 // Error says what a store responded, about which object or bucket, and what to do.
@@ -98,7 +99,7 @@ func (p Place) Explain(err error) error {
 		e.kind, e.Advice = ErrDenied, deniedAdvice[name]
 	case errors.Is(err, ErrUnusableCredentials):
 		e.kind, e.Reason = ErrDenied, fmt.Sprintf("%v: %s", ErrUnusableCredentials, e.Reason)
-	case errors.Is(err, ErrNoCredentials), noCredentials.MatchString(text):
+	case errors.Is(err, ErrNoCredentials), noCredentials().MatchString(text):
 		e.kind, e.Reason, e.Advice = ErrDenied, "no credentials were found", credentialAdvice(p.URL.Scheme)
 	case errors.Is(err, ErrDenied), strings.Contains(text, "decode account key"):
 		e.kind, e.Advice = ErrDenied, credentialAdvice(p.URL.Scheme)
@@ -210,7 +211,7 @@ const advicePermission = "the key lacks a permission: s3:GetObject to read, s3:P
 
 // noCredentials matches the errors of the SDKs for missing credentials. Google's SDK reports
 // an unusable key instead.
-var noCredentials = regexp.MustCompile(`get credentials|failed to refresh cached credentials|could not find default credentials|` +
+var noCredentials = lazyre.New(`get credentials|failed to refresh cached credentials|could not find default credentials|` +
 	`private key should be a PEM|AccountName is required|failed to acquire a token`)
 
 // credentialAdvice says where the SDK of a store looks for credentials.
@@ -253,7 +254,7 @@ func clip(text string) string {
 }
 
 // requestIDs matches request IDs, which only clutter error messages.
-var requestIDs = regexp.MustCompile(`(https response error )?StatusCode: \d+, RequestID: [^,]*, (HostID: [^,]*, )?`)
+var requestIDs = lazyre.New(`(https response error )?StatusCode: \d+, RequestID: [^,]*, (HostID: [^,]*, )?`)
 
 // reason returns the store's error message, on one line and without URLs that may hold a
 // signature.
@@ -269,10 +270,10 @@ func reason(err error) string {
 	if errors.As(err, &web) {
 		return web.Err.Error()
 	}
-	text := requestIDs.ReplaceAllString(err.Error(), "")
+	text := requestIDs().ReplaceAllString(err.Error(), "")
 	text, _, _ = strings.Cut(text, "\n")
-	return secrets.ReplaceAllString(text, "$1=…")
+	return secrets().ReplaceAllString(text, "$1=…")
 }
 
 // secrets matches URL parameters that authenticate requests.
-var secrets = regexp.MustCompile(`(?i)\b(x-amz-[a-z-]+|sig|se|sv|sp|token|signature|password|secret|key|accesskey|sharedkey)=[^&\s"]+`)
+var secrets = lazyre.New(`(?i)\b(x-amz-[a-z-]+|sig|se|sv|sp|token|signature|password|secret|key|accesskey|sharedkey)=[^&\s"]+`)

@@ -2,9 +2,10 @@
 package encoding
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/text/lazyre"
 )
 
 // Layout is what an encoding says of a pixel.
@@ -69,14 +70,14 @@ var named = map[string]Layout{
 }
 
 // general is the form of all other names, which are those of OpenCV: bits, type and channels.
-var general = regexp.MustCompile(`^(?:CV_)?(8U|8S|16U|16S|32S|32F|64F)C?([0-9]{0,2})$`)
+var general = lazyre.New(`^(?:CV_)?(8U|8S|16U|16S|32S|32F|64F)C?([0-9]{0,2})$`)
 
 // Of returns the layout of an encoding; known is false if it is none that can be shown.
 func Of(encoding string) (l Layout, known bool) {
 	if l, known = named[strings.ToLower(encoding)]; known {
 		return l, true
 	}
-	m := general.FindStringSubmatch(strings.ToUpper(encoding))
+	m := general().FindStringSubmatch(strings.ToUpper(encoding))
 	if m == nil {
 		return Layout{}, false
 	}
