@@ -18,7 +18,6 @@ import (
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/options"
-	_ "github.com/gorosbag/gorosbag/internal/ros2/db3/sqlite" // recordings of ROS 2
 	"github.com/gorosbag/gorosbag/internal/text/units"
 )
 

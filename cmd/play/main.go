@@ -14,7 +14,6 @@ import (
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/doors"
 	"github.com/gorosbag/gorosbag/internal/program/rosout"
-	_ "github.com/gorosbag/gorosbag/internal/ros2/db3/sqlite" // plays recordings of ROS 2
 	"github.com/gorosbag/gorosbag/internal/ros2/packed"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"

@@ -19,6 +19,7 @@ import (
 const (
 	original = "testdata/demo.bag"
 	outDir   = "demo-out"
+	programs = "bin/demo" // make demo builds them
 	patience = 50 * time.Second
 )
 
@@ -84,7 +85,7 @@ func orDone(err error) error {
 // and its output shown.
 func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	fmt.Printf("$ %s %s\n", name, strings.Join(args, " "))
-	cmd := exec.CommandContext(ctx, filepath.Join("bin", name), args...)
+	cmd := exec.CommandContext(ctx, filepath.Join(programs, name), args...)
 	cmd.Env = append(os.Environ(), "ROS_IP=127.0.0.1")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd
@@ -121,7 +122,7 @@ func waitFor(ctx context.Context, addr string) error {
 func sideBySide(ctx context.Context, left, right string) error {
 	var columns [2][]string
 	for i, path := range []string{left, right} {
-		cmd := exec.CommandContext(ctx, filepath.Join("bin", "gobag"), "info", path)
+		cmd := exec.CommandContext(ctx, filepath.Join(programs, "gobag"), "info", path)
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, os.Stderr
 		if err := cmd.Run(); err != nil {
