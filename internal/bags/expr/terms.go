@@ -76,8 +76,8 @@ func (t *terms) compared(n *ast.BinaryNode) {
 		return
 	}
 	const margin = 5.0 // numbers are rounded, and bags have times with more than 4 s of nanoseconds
-	if from := timeOf(seconds - margin); operator[0] != '<' && t.start.Before(from) {
-		t.start = from
+	if from := timeOf(seconds - margin); seconds > margin && operator[0] != '<' && t.start.Before(from) {
+		t.start = from // messages may have the time 0, as before the first /clock
 	}
 	if to := timeOf(seconds + margin); operator[0] != '>' && (t.end.IsZero() || to.Before(t.end)) {
 		t.end = to

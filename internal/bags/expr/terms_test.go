@@ -58,6 +58,9 @@ func TestWindow(t *testing.T) {
 		`t + 1 > 100`:               {},
 		`m.t > 100`:                 {},
 		`t < -5`:                    {0, 1},
+		`t >= 0`:                    {},
+		`t == 0`:                    {0, 1},
+		`t > -1 and ns >= 0`:        {},
 		`t > 1e300`:                 {math.MaxUint32, 0},
 		`t < 1e300 and t > -1e300`:  {0, math.MaxUint32},
 		`topic == "/a" and t < 150`: {0, 150},
@@ -70,7 +73,7 @@ func TestWindow(t *testing.T) {
 		start, end := p.Window()
 		near := func(got rosbag.Time, want uint32, least, most float64) bool {
 			at := float64(got.Sec) + float64(got.Nsec)/1e9
-			return want == 0 && got.Sec == 0 || want == 1 && at < 6 || want == math.MaxUint32 && got.Sec == want || at >= float64(want)+least && at <= float64(want)+most
+			return want == 0 && got.IsZero() || want == 1 && at < 6 || want == math.MaxUint32 && got.Sec == want || at >= float64(want)+least && at <= float64(want)+most
 		}
 		if !near(start, want.from, -5.1, -4.3) || !near(end, want.to, 4.3, 5.1) || want.to == 0 && !end.IsZero() || want.to != 0 && end.IsZero() {
 			t.Errorf("%s: from %v to %v", text, start, end)
