@@ -4,14 +4,14 @@ import (
 	"fmt"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
-	"github.com/gorosbag/gorosbag/internal/queue/ahead"
+	"github.com/gorosbag/gorosbag/internal/queue/inorder"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // sealAhead seals chunks of one Writer on other goroutines while the Writer fills
 // the next one. Only the Writer fills and writes chunks, and it does not touch a chunk
 // between Start and Take. So the file is the same for any number of workers.
-type sealAhead = ahead.Queue[sealJob, *chunk.Compressor]
+type sealAhead = inorder.Queue[sealJob, *chunk.Compressor]
 
 // sealJob is a chunk with all the memory it needs.
 type sealJob struct {
@@ -29,7 +29,7 @@ func newSealAhead(c rosbag.Compression, workers int) (*sealAhead, error) {
 			return nil, err
 		}
 	}
-	return ahead.New(list, (*sealJob).seal), nil
+	return inorder.New(list, (*sealJob).seal), nil
 }
 
 // seal never panics: the Writer has to be able to finish its file.

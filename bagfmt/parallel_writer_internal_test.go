@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
-	"github.com/gorosbag/gorosbag/internal/queue/ahead"
+	"github.com/gorosbag/gorosbag/internal/queue/inorder"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -98,7 +98,7 @@ func TestFillWhileSealing(t *testing.T) {
 		t.Fatal(err)
 	}
 	busy := make(chan struct{})
-	w.ahead = ahead.New([]*chunk.Compressor{z}, func(j *sealJob, z *chunk.Compressor) {
+	w.ahead = inorder.New([]*chunk.Compressor{z}, func(j *sealJob, z *chunk.Compressor) {
 		<-busy
 		j.seal(z)
 	})

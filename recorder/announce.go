@@ -2,7 +2,7 @@ package recorder
 
 import (
 	"github.com/gorosbag/gorosbag/internal/bags/note"
-	"github.com/gorosbag/gorosbag/recorder/internal/own"
+	"github.com/gorosbag/gorosbag/recorder/internal/annotations"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -21,5 +21,5 @@ func announce(n *tcpros.Node) (func(target string), error) {
 		return nil, err
 	}
 	source := pub.Source(true)
-	return func(target string) { source.Publish(own.TextFrame([]byte(target))) }, nil
+	return func(target string) { source.Publish(annotations.TextFrame([]byte(target))) }, nil
 }

@@ -2,24 +2,24 @@ package recorder
 
 import (
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/annotations"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
-	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
-	"github.com/gorosbag/gorosbag/recorder/internal/tap"
+	"github.com/gorosbag/gorosbag/recorder/internal/viewing"
 )
 
 // Report says when the account of a recording is written at the end of its last bag,
 // as a latched diagnostic_msgs/DiagnosticArray on /gorecord/summary.
-type Report = own.Report
+type Report = annotations.Report
 
 // The zero value reports losses.
 const (
-	ReportOnLoss = own.ReportOnLoss
-	ReportAlways = own.ReportAlways
-	ReportNever  = own.ReportNever
+	ReportOnLoss = annotations.ReportOnLoss
+	ReportAlways = annotations.ReportAlways
+	ReportNever  = annotations.ReportNever
 )
 
 // Limit says how much of some topics is recorded.
@@ -59,13 +59,13 @@ var (
 )
 
 // Tap shows the messages of a recording to live viewers. Its method Source returns what viewers can see.
-type Tap = tap.Tap
+type Tap = viewing.Tap
 
 // TapOptions says what viewers are told, and how much memory they may take.
-type TapOptions = tap.Options
+type TapOptions = viewing.Options
 
 // DefaultTapMemory is the default of TapOptions.Memory.
-const DefaultTapMemory = tap.DefaultMemory
+const DefaultTapMemory = viewing.DefaultMemory
 
 // NewTap returns a tap for Options.Tap.
-func NewTap(o TapOptions) *Tap { return tap.New(o) }
+func NewTap(o TapOptions) *Tap { return viewing.New(o) }

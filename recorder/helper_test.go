@@ -9,12 +9,12 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/annotations"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/health"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
-	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
@@ -34,7 +34,7 @@ type pipeline struct {
 
 // sessionOn is a session with other options that records with p.
 func sessionOn(p *pipeline, o Options) *session {
-	w := own.New(p, zap.NewNop())
+	w := annotations.New(p, zap.NewNop())
 	return &session{o: o, in: p.in, own: w, sink: p.sink, health: health.New(o.health(p, w)), subs: subscribe.New(o.subscriptions())}
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/own"
+	"github.com/gorosbag/gorosbag/recorder/internal/annotations"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -212,7 +212,7 @@ func TestOwnTopicIsRecordedToo(t *testing.T) {
 	if _, err := c.Mark("ours"); err != nil {
 		t.Fatal(err)
 	}
-	open(t, p, note.MarksTopic, "/player").Frames(own.TextFrame([]byte("theirs")), 1, time.Now())
+	open(t, p, note.MarksTopic, "/player").Frames(annotations.TextFrame([]byte("theirs")), 1, time.Now())
 	if _, err := c.Mark("ours again"); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/own"
+	"github.com/gorosbag/gorosbag/recorder/internal/annotations"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -22,7 +22,7 @@ func reportIn(t *testing.T, path string) (reports []*rosbag.Message, end rosbag.
 		if end.Before(m.Time) {
 			end = m.Time
 		}
-		if m.Conn.Topic == own.ReportTopic {
+		if m.Conn.Topic == annotations.ReportTopic {
 			kept := *m
 			reports = append(reports, &kept)
 		}

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/annotations"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
 	"github.com/gorosbag/gorosbag/recorder/internal/health"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
-	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/repair"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
@@ -30,7 +30,7 @@ type session struct {
 	started time.Time
 	subs    *subscribe.Set
 	in      *intake.Intake // nil before the recording begins, as are the following
-	own     *own.Writer
+	own     *annotations.Writer
 	sink    *sink.Sink
 	health  *health.Watcher
 	wall    simtime.Wall

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/annotations"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
@@ -13,7 +14,6 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/health"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
-	"github.com/gorosbag/gorosbag/recorder/internal/own"
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
@@ -31,7 +31,7 @@ import (
 func (r *session) wire(outputs *bagfile.Series, retain *retention.Retainer, out *files.Bag, begun time.Time) {
 	encoder := encode.New(r.o.encoder())
 	r.in = intake.New(r.o.intake(encoder, begun))
-	r.own = own.New(r.in, r.o.Log)
+	r.own = annotations.New(r.in, r.o.Log)
 	r.health = health.New(r.o.health(r.in, r.own))
 	r.sink = sink.New(r.sinkConfig(encoder, outputs, retain), out)
 	encoder.Start(r.sink.SkipsCompression)
@@ -39,7 +39,7 @@ func (r *session) wire(outputs *bagfile.Series, retain *retention.Retainer, out 
 }
 
 // health returns the configuration of the watcher of topics.
-func (o *Options) health(accounts health.Accounts, own *own.Writer) health.Config {
+func (o *Options) health(accounts health.Accounts, own *annotations.Writer) health.Config {
 	return health.Config{Log: o.Log, Sim: o.sim, Expect: o.Expect, Accounts: accounts, IsPlayer: o.graph().IsPlayer, Mark: own.FindingMark}
 }
 
@@ -76,7 +76,7 @@ func (r *session) sinkConfig(encoder *encode.Encoder, outputs *bagfile.Series, r
 	o, in := &r.o, r.in
 	return sink.Config{
 		Log: o.Log, In: in,
-		Encoder: encoder, Compression: o.Compression, Report: own.LossReport(o.Report, r.lossesNow), ReportTopic: own.ReportTopic, AbortDrain: o.Hurry,
+		Encoder: encoder, Compression: o.Compression, Report: annotations.LossReport(o.Report, r.lossesNow), ReportTopic: annotations.ReportTopic, AbortDrain: o.Hurry,
 		SnapshotMode: o.Snapshot.Mode,
 		Bags: files.Config{
 			Outputs: outputs, Retain: retain, Disk: disk.NewSpace(o.MinSpace, o.MinSpaceText, o.Retain.Enabled(), outputs.Free, o.Log),

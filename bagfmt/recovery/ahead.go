@@ -7,7 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
-	"github.com/gorosbag/gorosbag/internal/queue/ahead"
+	"github.com/gorosbag/gorosbag/internal/queue/inorder"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -22,9 +22,9 @@ const (
 type recoverAhead struct {
 	r      io.ReaderAt
 	size   int64
-	limit  int64                                         // bytes of a chunk, stored or unpacked; larger ones are not read ahead
-	queue  *ahead.Queue[recoverJob, *codec.Decompressor] // in file order
-	next   int64                                         // offset of the next record; 0 if that is damaged or not a compressed chunk
+	limit  int64                                           // bytes of a chunk, stored or unpacked; larger ones are not read ahead
+	queue  *inorder.Queue[recoverJob, *codec.Decompressor] // in file order
+	next   int64                                           // offset of the next record; 0 if that is damaged or not a compressed chunk
 	head   [wire.FirstHeadBytes]byte
 	header wire.RecordHeader
 }
@@ -43,7 +43,7 @@ func newRecoverAhead(r io.ReaderAt, size int64, workers int) *recoverAhead {
 	for i := range loaders {
 		loaders[i] = new(codec.Decompressor)
 	}
-	queue := ahead.New(loaders, func(j *recoverJob, d *codec.Decompressor) { j.load(r, d) })
+	queue := inorder.New(loaders, func(j *recoverJob, d *codec.Decompressor) { j.load(r, d) })
 	return &recoverAhead{r: r, size: size, limit: recoverAheadBytes / 2 / int64(len(loaders)), queue: queue}
 }
 

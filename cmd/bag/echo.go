@@ -17,7 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bags"
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
 	"github.com/gorosbag/gorosbag/internal/ros2"
-	"github.com/gorosbag/gorosbag/internal/text/moment"
+	"github.com/gorosbag/gorosbag/internal/text/timearg"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -36,7 +36,7 @@ type echoFlags struct {
 	NoArrays  bool     `name:"noarr" help:"Leave arrays out of text and CSV."`
 	NoStrings bool     `name:"nostr" help:"Leave strings out of text and CSV."`
 
-	moment.Window
+	timearg.Window
 	emptyFlags
 
 	Expr string   `name:"expr" aliases:"filter" placeholder:"EXPR" help:"Only messages for which this is true: see gobag filter --help."`

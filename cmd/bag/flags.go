@@ -14,7 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/query"
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/rewrite"
 	"github.com/gorosbag/gorosbag/internal/bags"
-	"github.com/gorosbag/gorosbag/internal/text/moment"
+	"github.com/gorosbag/gorosbag/internal/text/timearg"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -187,7 +187,7 @@ func checkNotEnd(isRegex bool, arg string) error {
 	if !isRegex {
 		return nil
 	}
-	if err := moment.CheckNotEnd(arg); err != nil {
+	if err := timearg.CheckNotEnd(arg); err != nil {
 		return fmt.Errorf("%s: %w", wording.Shown(arg), err)
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
 	"github.com/gorosbag/gorosbag/internal/program/options"
 	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
-	"github.com/gorosbag/gorosbag/internal/text/moment"
+	"github.com/gorosbag/gorosbag/internal/text/timearg"
 	"github.com/gorosbag/gorosbag/internal/text/units"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -21,7 +21,7 @@ import (
 // selectionSettings say which bags are played, and which part of them.
 type selectionSettings struct {
 	bags        []string
-	window      moment.Window
+	window      timearg.Window
 	maxChunk    units.ChunkLimit
 	definitions string // directory with .msg files
 }
@@ -41,15 +41,15 @@ func (c *selectionSettings) group(o *player.Options) config.Group {
 			Exclude this topic, written as for --topics; takes precedence over --topics. May be given several times.`},
 		{Name: "regex", Short: "e", Value: config.Switch(&o.Regex), Help: `
 			Read the topics of --topics, --exclude, --rename, --deny and --wait-for as regular expressions (RE2 syntax, matching the whole name).`},
-		{Name: "start", Short: "s", Arg: "TIME", Default: "0", Stock: true, Help: config.HelpOf[moment.Window]("Start"), Value: config.To(&c.window.Start, units.Text[moment.Moment])},
-		{Name: "until", Aliases: []string{"end"}, Arg: "TIME", Help: config.HelpOf[moment.Window]("Until"), Value: config.Func(
-			func(m moment.Moment) { c.window.Until = &m }, units.Text[moment.Moment])},
-		{Name: "duration", Short: "u", Arg: "TIME", Stock: true, Help: config.HelpOf[moment.Window]("Duration"), Value: config.Func(
-			func(l moment.Length) { c.window.Duration = &l }, units.Text[moment.Length])},
+		{Name: "start", Short: "s", Arg: "TIME", Default: "0", Stock: true, Help: config.HelpOf[timearg.Window]("Start"), Value: config.To(&c.window.Start, units.Text[timearg.Moment])},
+		{Name: "until", Aliases: []string{"end"}, Arg: "TIME", Help: config.HelpOf[timearg.Window]("Until"), Value: config.Func(
+			func(m timearg.Moment) { c.window.Until = &m }, units.Text[timearg.Moment])},
+		{Name: "duration", Short: "u", Arg: "TIME", Stock: true, Help: config.HelpOf[timearg.Window]("Duration"), Value: config.Func(
+			func(l timearg.Length) { c.window.Duration = &l }, units.Text[timearg.Length])},
 		{Name: "order", Default: "received", Value: config.OneOf(&o.ByHeader, "received|header", false, true), Help: `
 			Play in the order and with the timing of the times at which messages were received, or of their header.stamp (default ${default}).
 			Messages without a header keep the time at which they were received, and so do those whose stamp is further from it than --order-reach.`},
-		{Name: "order-reach", Arg: "TIME", Default: "1", Value: options.Seconds(&o.HeaderReach, units.AtLeast(moment.Seconds(1), "must be positive: want seconds, such as 1")), Help: `
+		{Name: "order-reach", Arg: "TIME", Default: "1", Value: options.Seconds(&o.HeaderReach, units.AtLeast(timearg.Seconds(1), "must be positive: want seconds, such as 1")), Help: `
 			With --order=header: how far a stamp may be from the time at which the message was received (default ${default} s). This much of the bags
 			is read before the first message, and twice as much after a seek, which takes a while with bzip2, and is held in memory, up to 128 MiB.`},
 		{Name: "definitions", Arg: "DIR", Value: config.Text(&c.definitions), Help: `
@@ -104,7 +104,7 @@ func notEmpty(topic string) error {
 // checkBag checks the name of a bag. isRegex is -e.
 func checkBag(bag string, isRegex bool) error {
 	if isRegex {
-		if err := moment.CheckNotEnd(bag); err != nil {
+		if err := timearg.CheckNotEnd(bag); err != nil {
 			return err
 		}
 	}
@@ -121,7 +121,7 @@ func (c *selectionSettings) setWindow(o *player.Options) (err error) {
 		return nil // player.Run returns the error
 	}
 	marks := player.RecordedMarks(o.Bags)
-	o.Start, o.Duration, err = part(&c.window, &moment.Bags{
+	o.Start, o.Duration, err = part(&c.window, &timearg.Bags{
 		First: first.Sub(rosbag.Time{}), Last: last.Sub(rosbag.Time{}),
 		Mark: func(text string) (time.Duration, error) {
 			m, err := note.Lookup(marks, text)
@@ -133,7 +133,7 @@ func (c *selectionSettings) setWindow(o *player.Options) (err error) {
 
 // part returns where play starts, in time since the earliest message of the bags, and how long it
 // plays; zero means to the end.
-func part(w *moment.Window, bags *moment.Bags) (start, length time.Duration, err error) {
+func part(w *timearg.Window, bags *timearg.Bags) (start, length time.Duration, err error) {
 	from, to, bounded, err := w.Times(bags)
 	switch {
 	case err != nil:

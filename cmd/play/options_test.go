@@ -16,7 +16,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program/options"
-	"github.com/gorosbag/gorosbag/internal/text/moment"
+	"github.com/gorosbag/gorosbag/internal/text/timearg"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -42,7 +42,7 @@ func same(t *testing.T, want, got *settings) {
 }
 
 func TestPlay(t *testing.T) {
-	two := moment.Length(2 * time.Second)
+	two := timearg.Length(2 * time.Second)
 	tests := map[string]struct {
 		args string
 		want func(*settings)
@@ -87,10 +87,10 @@ func TestPlay(t *testing.T) {
 	}
 }
 
-func playAllShort(u moment.Length) func(*settings) {
+func playAllShort(u timearg.Length) func(*settings) {
 	return func(s *settings) {
 		s.play.Prefix, s.control.quiet, s.play.Immediate, s.play.Loop, s.pace.loop.on, s.play.KeepAlive = "/f", true, true, true, true, true
-		s.play.Delay, s.play.Rate, s.selection.window = time.Second, 3, moment.Window{Start: moment.Moment{At: 1500 * time.Millisecond}, Duration: &u}
+		s.play.Delay, s.play.Rate, s.selection.window = time.Second, 3, timearg.Window{Start: timearg.Moment{At: 1500 * time.Millisecond}, Duration: &u}
 	}
 }
 
@@ -100,10 +100,10 @@ func playSteer(s *settings) {
 }
 
 func playTimes(s *settings) {
-	length := moment.Length(90 * time.Second)
-	s.selection.window = moment.Window{
-		Start:    moment.Moment{Base: moment.BeforeEnd, At: 10 * time.Second},
-		Until:    &moment.Moment{Base: moment.Since1970, At: 12500 * time.Millisecond},
+	length := timearg.Length(90 * time.Second)
+	s.selection.window = timearg.Window{
+		Start:    timearg.Moment{Base: timearg.BeforeEnd, At: 10 * time.Second},
+		Until:    &timearg.Moment{Base: timearg.Since1970, At: 12500 * time.Millisecond},
 		Duration: &length,
 	}
 }
@@ -200,7 +200,7 @@ func TestPlayWindow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			start, length, err := part(&s.selection.window, &moment.Bags{First: first, Last: last})
+			start, length, err := part(&s.selection.window, &timearg.Bags{First: first, Last: last})
 			if tc.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.wantErr) {
 					t.Fatalf("got %v, want an error with %q", err, tc.wantErr)
@@ -281,7 +281,7 @@ func TestPlayEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := defaults()
-	two := moment.Length(2 * time.Second)
+	two := timearg.Length(2 * time.Second)
 	want.play.Rate, want.play.Topics, want.selection.window.Duration, want.ROS.EmbeddedMaster = 3, []string{"/a", "/b"}, &two, "0.0.0.0:1"
 	want.play.Loop, want.pace.loop.on = true, true
 	same(t, want, got)

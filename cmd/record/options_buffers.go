@@ -5,7 +5,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program/options"
-	"github.com/gorosbag/gorosbag/internal/text/moment"
+	"github.com/gorosbag/gorosbag/internal/text/timearg"
 	"github.com/gorosbag/gorosbag/internal/text/units"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -49,7 +49,7 @@ func (b *bufferSettings) group(o *recorder.Options) config.Group {
 		{Name: "overflow", Default: "drop", Value: config.OneOf(&o.Overflow, "drop|block", recorder.OverflowDrop, recorder.OverflowBlock), Help: `
 			When the buffer is full: drop = drop new messages of the topics with the most data waiting, and count them; block = stop reading from the
 			publishers (default ${default}).`},
-		{Name: "flush-interval", Arg: "TIME", Default: "1s", Value: options.Seconds(&o.FlushInterval, units.AtLeast(moment.Seconds(time.Millisecond), "want at least 1ms")), Help: `
+		{Name: "flush-interval", Arg: "TIME", Default: "1s", Value: options.Seconds(&o.FlushInterval, units.AtLeast(timearg.Seconds(time.Millisecond), "want at least 1ms")), Help: `
 			Write a chunk that is not full after this time (default ${default}). A crash of the program loses at most this much.`},
 		{Name: "sync", Default: "interval", Value: config.OneOf(&o.Sync, "none|interval|chunk", recorder.SyncNone, recorder.SyncInterval, recorder.SyncChunk), Help: `
 			When to wait for the disk: interval = every second or 32 MiB, chunk = after each chunk, none = leave it to the kernel (default

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -34,7 +34,7 @@ type group struct{ topic, kind, definition string }
 // plan assigns routes to connections.
 type plan struct {
 	mapper   *mapping.Mapper
-	types    msgtypes.Cache
+	types    msgdef.Cache
 	converts map[convertKey]converted // by type and definition: many topics have the same
 	apart    bool
 	routes   map[group]*route

@@ -19,7 +19,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bags"
 	"github.com/gorosbag/gorosbag/internal/face/command"
 	"github.com/gorosbag/gorosbag/internal/face/web"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/view/eye"
 	"github.com/gorosbag/gorosbag/internal/view/kept"
 	"github.com/gorosbag/gorosbag/internal/view/recorded"
@@ -95,7 +95,7 @@ func (v *Viewer) Show(files []*bags.Recording, o Options) {
 // types are the types of messages by their connections, for many goroutines.
 type types struct {
 	mu    sync.Mutex
-	cache msgtypes.Cache
+	cache msgdef.Cache
 }
 
 func (t *types) of(c *rosbag.Connection) (*rosmsg.Type, error) {

@@ -50,7 +50,7 @@ var areas = []area{
 	{name: "recorder-files", dir: "recorder/internal/files", tests: "recorder"},
 	{name: "recorder-subscribe", dir: "recorder/internal/subscribe", tests: "recorder"},
 	{name: "recorder-graph", dir: "recorder/internal/graph", tests: "recorder"},
-	{name: "recorder-tap", dir: "recorder/internal/tap", tests: "recorder"},
+	{name: "recorder-tap", dir: "recorder/internal/viewing", tests: "recorder"},
 	{name: "rewrite", dir: "cmd/bag/internal/rewrite"},
 	{name: "check", dir: "cmd/bag/internal/check"},
 	{name: "info", dir: "internal/bags/info"},

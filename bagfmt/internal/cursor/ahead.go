@@ -6,7 +6,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
-	"github.com/gorosbag/gorosbag/internal/queue/ahead"
+	"github.com/gorosbag/gorosbag/internal/queue/inorder"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -17,9 +17,9 @@ type loadAhead struct {
 	bag   *table.Table
 	keep  []bool
 	q     rosbag.Query
-	limit int64                               // bytes of a chunk, stored or unpacked; larger ones are left to the Cursor
-	queue *ahead.Queue[loadJob, *load.Loader] // in the order of Cursor.pending
-	taken int                                 // chunks
+	limit int64                                 // bytes of a chunk, stored or unpacked; larger ones are left to the Cursor
+	queue *inorder.Queue[loadJob, *load.Loader] // in the order of Cursor.pending
+	taken int                                   // chunks
 }
 
 // loadJob is a chunk that is loaded ahead.
@@ -41,7 +41,7 @@ func newLoadAhead(bag *table.Table, q rosbag.Query, keep []bool) *loadAhead {
 		}
 	}
 	a.limit = bag.Options.CacheBytes / 2 / int64(len(loaders))
-	a.queue = ahead.New(loaders, func(j *loadJob, l *load.Loader) {
+	a.queue = inorder.New(loaders, func(j *loadJob, l *load.Loader) {
 		l.Memory = j.memory
 		j.good = j.load(a, l)
 		j.memory, l.Memory = l.Memory, nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
-	"github.com/gorosbag/gorosbag/internal/queue/ahead"
+	"github.com/gorosbag/gorosbag/internal/queue/inorder"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -84,7 +84,7 @@ func (s *lastSearch) unpackAhead(conns []int32) {
 	if len(wanted) < 2 {
 		return
 	}
-	queue := ahead.New(make([]struct{}, runtime.GOMAXPROCS(0)), func(i *int, _ struct{}) {
+	queue := inorder.New(make([]struct{}, runtime.GOMAXPROCS(0)), func(i *int, _ struct{}) {
 		var l load.Loader
 		if p, err := l.Place(s.bag, *i); err == nil && p.Compression == rosbag.CompressionBZ2 {
 			_, _ = l.Read(s.bag, &p) // find comes across the error, too

@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"github.com/gorosbag/gorosbag/internal/ros/fields"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -353,7 +353,7 @@ func ParseConnection(h *RecordHeader, data []byte) (*rosbag.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rosbag.Connection{ID: h.Conn, Topic: string(h.topic), Header: msgtypes.WithMD5Sum(rosbag.Header(l))}, nil
+	return &rosbag.Connection{ID: h.Conn, Topic: string(h.topic), Header: msgdef.WithMD5Sum(rosbag.Header(l))}, nil
 }
 
 // Knows reports whether key is a field of record headers.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/ros/mismatch"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -67,7 +67,7 @@ func Noetic() Set { return noetic{} }
 
 // Find implements mismatch.Known.
 func (noetic) Find(typ string) ([]mismatch.Definition, error) {
-	text, sum, ok := msgtypes.Definition(typ)
+	text, sum, ok := msgdef.Definition(typ)
 	if !ok {
 		return nil, nil
 	}
@@ -75,7 +75,7 @@ func (noetic) Find(typ string) ([]mismatch.Definition, error) {
 }
 
 func (noetic) own(typ string) (text string, ok bool, err error) {
-	text, ok = msgtypes.Text(typ)
+	text, ok = msgdef.Text(typ)
 	return text, ok, nil
 }
 
@@ -93,7 +93,7 @@ func OfConnections(conns []*rosbag.Connection) Set {
 }
 
 func (r recorded) add(d mismatch.Definition) {
-	t, err := msgtypes.Parse(d.Type, d.MD5Sum, d.Text)
+	t, err := msgdef.Parse(d.Type, d.MD5Sum, d.Text)
 	if err != nil || t.MD5Sum() != d.MD5Sum {
 		return
 	}

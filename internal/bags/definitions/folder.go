@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/ros/mismatch"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros/msgfiles"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -43,7 +43,7 @@ func (f *folder) Find(typ string) ([]mismatch.Definition, error) {
 		return nil, err
 	}
 	var failed error
-	full := msgtypes.Compose(typ, func(part string) (string, bool) {
+	full := msgdef.Compose(typ, func(part string) (string, bool) {
 		text, ok, err := f.own(part)
 		if !ok {
 			text, ok, err = f.rest.own(part)

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/ros/mismatch"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -118,7 +118,7 @@ func textOfClass(class string) (text string, ok bool) {
 // IsBare reports whether a definition is that of the table of noetic, which lacks comments, and not also one of here, which is
 // what is installed.
 func IsBare(d mismatch.Definition, here Set) bool {
-	text, _, ok := msgtypes.Definition(d.Type)
+	text, _, ok := msgdef.Definition(d.Type)
 	if !ok || text != d.Text {
 		return false
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bags/diff/align"
 	"github.com/gorosbag/gorosbag/internal/bags/diff/report"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -36,7 +36,7 @@ func (c *comparison) detail(r *report.Report, all []*stream) error {
 	slices.SortStableFunc(list, func(a, b detail) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Publisher, b.Publisher), cmp.Compare(a.At().Number, b.At().Number))
 	})
-	var types msgtypes.Cache
+	var types msgdef.Cache
 	for _, d := range list {
 		if c.ctx.Err() != nil {
 			return c.ctx.Err()
@@ -50,7 +50,7 @@ func (c *comparison) detail(r *report.Report, all []*stream) error {
 }
 
 // explain adds the fields in which a message changed. It reads the message of each bag again.
-func (c *comparison) explain(d *detail, types *msgtypes.Cache) {
+func (c *comparison) explain(d *detail, types *msgdef.Cache) {
 	var messages [2]*rosbag.Message
 	for s, at := range [2]*report.Place{d.A, d.B} {
 		var err error

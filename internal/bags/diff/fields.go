@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/gorosbag/gorosbag/internal/bags/diff/report"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -18,7 +18,7 @@ const maxFields = 10
 
 // compareFields says in which fields two messages differ or, if they cannot be decoded, in which
 // bytes. It fills in Fields, More and Note of out.
-func compareFields(out *report.Difference, messages [2]*rosbag.Message, known *msgtypes.Cache) {
+func compareFields(out *report.Difference, messages [2]*rosbag.Message, known *msgdef.Cache) {
 	a, b := messages[0].Data(), messages[1].Data()
 	var types [2]*rosmsg.Type
 	for s, m := range messages {

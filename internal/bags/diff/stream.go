@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/bags/diff/report"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -98,7 +98,7 @@ func (t *topic) findStreams(counts [2]map[*rosbag.Connection]uint64, byHeader bo
 				t.streams = append(t.streams, st)
 			}
 			st.conns[s] = append(st.conns[s], conn)
-			if _, ok := stdmsg.FirstField(msgtypes.DefinitionOf(conn.Header)); !ok {
+			if _, ok := stdmsg.FirstField(msgdef.DefinitionOf(conn.Header)); !ok {
 				st.byHeader = false
 			}
 		}

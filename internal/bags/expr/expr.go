@@ -36,7 +36,7 @@ import (
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -136,7 +136,7 @@ func compile(text string, more ...expr.Option) (*Program, error) {
 }
 
 // Keep evaluates the expression for a message of conn. Its errors are about this
-// message: [msgtypes.ErrNoDefinition], a definition or payload that does not fit (see rosmsg),
+// message: [msgdef.ErrNoDefinition], a definition or payload that does not fit (see rosmsg),
 // or an [ExpressionError], which matches [ErrBudget] if the evaluation would take too much.
 func (p *Program) Keep(conn *rosbag.Connection, m *rosbag.Message) (bool, error) {
 	if conn != p.conn {
@@ -300,7 +300,7 @@ func (p *Program) Replaced() []string { return p.replaced }
 
 func (p *Program) newState(key typeKey) *typeState {
 	s := &typeState{paths: make([]*rosmsg.Path, len(p.paths)), pathErrs: make([]error, len(p.paths))}
-	t, err := msgtypes.Parse(key.name, key.md5sum, key.definition)
+	t, err := msgdef.Parse(key.name, key.md5sum, key.definition)
 	if s.err = err; err != nil {
 		return s
 	}

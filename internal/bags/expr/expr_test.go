@@ -15,7 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bags/expr"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -171,7 +171,7 @@ func TestKeepErrors(t *testing.T) {
 		data                   string
 		want                   error
 	}{
-		{"no definition", `m.data > 1`, "", "1234", msgtypes.ErrNoDefinition},
+		{"no definition", `m.data > 1`, "", "1234", msgdef.ErrNoDefinition},
 		{"not asked for", `topic == "/a"`, "", "1234", nil},
 		{"bad definition", `m.data > 1`, "what is this", "1234", rosmsg.ErrDefinition},
 		{"bad definition with the text of another error", `m.data > 1`, "index out of range", "1234", rosmsg.ErrDefinition},
@@ -266,7 +266,7 @@ func TestEmptyDefinition(t *testing.T) {
 	for _, test := range []struct {
 		md5sum string
 		want   error
-	}{{rosmsg.EmptyMD5Sum, nil}, {"992ce8a1687cec8c8bd883ec73ca41d1", msgtypes.ErrNoDefinition}, {rosmsg.EmptyMD5Sum, nil}} {
+	}{{rosmsg.EmptyMD5Sum, nil}, {"992ce8a1687cec8c8bd883ec73ca41d1", msgdef.ErrNoDefinition}, {rosmsg.EmptyMD5Sum, nil}} {
 		conn, m := message("/a", "p/T", "", nil)
 		conn.Header[1].Value = test.md5sum
 		if kept, err := p.Keep(conn, m); kept || !errors.Is(err, test.want) {

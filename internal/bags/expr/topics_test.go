@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/internal/bags/expr"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -109,7 +109,7 @@ func TestLacking(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn, _ := message("/a", "p/T", "", nil)
-	if _, err := p.Lacking(conn); !errors.Is(err, msgtypes.ErrNoDefinition) {
+	if _, err := p.Lacking(conn); !errors.Is(err, msgdef.ErrNoDefinition) {
 		t.Errorf("without a definition: %v", err)
 	}
 }

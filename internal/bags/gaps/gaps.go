@@ -14,7 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/internal/ros/finding"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -126,7 +126,7 @@ func (f *finder) addTopics(r rosbag.Indexed) (number map[*rosbag.Connection]int,
 			f.topics = append(f.topics, finding.Arrivals{Topic: c.Topic, Links: 1, Opened: 1})
 		}
 		number[c] = n
-		_, stamped[c] = stdmsg.FirstField(msgtypes.DefinitionOf(c.Header))
+		_, stamped[c] = stdmsg.FirstField(msgdef.DefinitionOf(c.Header))
 		f.topics[n].Latched = f.topics[n].Latched || c.Header.Latching()
 		f.report.Latched[c.Topic] = f.topics[n].Latched
 	}

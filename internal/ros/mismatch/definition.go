@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -41,9 +41,9 @@ func Resolve(d Definition, known Known) (Resolved, error) {
 	noSum := stated == "" || stated == "*"
 	var parsed *rosmsg.Type
 	var fault, text string
-	t, err := msgtypes.Parse(d.Type, stated, d.Text)
+	t, err := msgdef.Parse(d.Type, stated, d.Text)
 	switch {
-	case errors.Is(err, msgtypes.ErrNoDefinition):
+	case errors.Is(err, msgdef.ErrNoDefinition):
 		fault = "it has no definition"
 	case err != nil:
 		fault = fmt.Sprintf("its %v", err)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -75,7 +75,7 @@ func bagThereAndBack(t *testing.T, r *bagfmt.Reader, d mapping.Distro) {
 				t.Fatal(err)
 			}
 			want := h.MD5Sum()
-			if _, noetic, ok := msgtypes.Definition(w.back.Type); ok {
+			if _, noetic, ok := msgdef.Definition(w.back.Type); ok {
 				want = noetic // the bag may have an older definition, with fewer constants
 			}
 			if w.back.MD5Sum != want {

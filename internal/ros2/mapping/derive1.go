@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros2/msg"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -37,7 +37,7 @@ func (d *deriver1) derive(two *msg.Type) error {
 	}
 	for _, t := range all {
 		name := d.names[t.Name]
-		if _, ships := msgtypes.Text(name); !ships || isApart(name) {
+		if _, ships := msgdef.Text(name); !ships || isApart(name) {
 			text, err := d.text(t)
 			if err != nil {
 				return err

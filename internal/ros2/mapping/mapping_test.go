@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/ros2/msg"
 )
@@ -43,7 +43,7 @@ func to1(t testing.TB, m *mapping.Mapper, name, schema string) *mapping.To1 {
 // stockTo2 is the conversion of a type that ships with noetic.
 func stockTo2(t testing.TB, m *mapping.Mapper, name string) *mapping.To2 {
 	t.Helper()
-	definition, _, ok := msgtypes.Definition(name)
+	definition, _, ok := msgdef.Definition(name)
 	if !ok {
 		t.Fatalf("no definition of %s", name)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/testkit"
 )
@@ -19,7 +19,7 @@ import (
 // stockTypes are the types that ship with noetic, from the table.
 func stockTypes(t testing.TB) []string {
 	t.Helper()
-	table, err := os.ReadFile("../../ros/msgtypes/noetic.txt")
+	table, err := os.ReadFile("../../ros/msgdef/noetic.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestStockTypesThereAndBack(t *testing.T) {
 	needROS(t)
 	var types []asked
 	for _, name := range stockTypes(t) {
-		definition, _, _ := msgtypes.Definition(name)
+		definition, _, _ := msgdef.Definition(name)
 		types = append(types, asked{Type: name, Definition: definition})
 	}
 	for i, a := range randomMessages(t, types) {
@@ -131,7 +131,7 @@ func TestROS2TypesThereAndBack(t *testing.T) {
 			continue // has no counterpart
 		}
 		back := to1(t, m, name, schema)
-		if _, _, noetic := msgtypes.Definition(back.Type); !noetic && !slices.ContainsFunc(types, func(a asked) bool { return a.Type == back.Type }) {
+		if _, _, noetic := msgdef.Definition(back.Type); !noetic && !slices.ContainsFunc(types, func(a asked) bool { return a.Type == back.Type }) {
 			types, backs = append(types, asked{Type: back.Type, Definition: back.Definition}), append(backs, back)
 		}
 	}
@@ -229,7 +229,7 @@ func TestInstalledTypes(t *testing.T) {
 			continue // the package is not installed
 		}
 		compared++
-		if _, got, ok := msgtypes.Definition(name); !ok || got != want {
+		if _, got, ok := msgdef.Definition(name); !ok || got != want {
 			t.Errorf("%s has md5sum %s, want %s", name, got, want)
 		}
 	}

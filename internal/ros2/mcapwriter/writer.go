@@ -13,7 +13,7 @@ import (
 
 	"github.com/foxglove/mcap/go/mcap"
 
-	"github.com/gorosbag/gorosbag/internal/queue/ahead"
+	"github.com/gorosbag/gorosbag/internal/queue/inorder"
 )
 
 // Options say how a file is written. The zero value of each field has a meaning.
@@ -29,9 +29,9 @@ type Writer struct {
 	w       *mcap.Writer
 	limit   int
 	format  mcap.CompressionFormat
-	packing *ahead.Queue[chunk, packer] // the chunks that are packed, or wait to be written
-	queued  int64                       // bytes of these chunks before packing
-	chunk   *chunk                      // the chunk that is filled; nil between chunks
+	packing *inorder.Queue[chunk, packer] // the chunks that are packed, or wait to be written
+	queued  int64                         // bytes of these chunks before packing
+	chunk   *chunk                        // the chunk that is filled; nil between chunks
 	schemas int
 	lastID  int // of channels
 	start   uint64
@@ -60,7 +60,7 @@ func New(w io.Writer, o Options) (*Writer, error) {
 	if limit <= 0 {
 		limit = 768 << 10
 	}
-	return &Writer{w: mw, limit: limit, format: format, packing: ahead.New(packers, (*chunk).pack)}, nil
+	return &Writer{w: mw, limit: limit, format: format, packing: inorder.New(packers, (*chunk).pack)}, nil
 }
 
 // AddSchema writes a schema and returns its number, from 1 on.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/internal/bags"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/testkit/viewbag"
 	"github.com/gorosbag/gorosbag/internal/view/picture"
 	"github.com/gorosbag/gorosbag/internal/view/scene"
@@ -53,7 +53,7 @@ func TestPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	var types msgtypes.Cache
+	var types msgdef.Cache
 	first := make(map[string]*rosbag.Message)
 	others := make(map[string]scene.Kind)
 	q := rosbag.NewSequence([]rosbag.File{rosbag.FileOf(path, r.Source)}, rosbag.SequenceOptions{})

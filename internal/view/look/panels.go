@@ -12,7 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/face/command"
 	"github.com/gorosbag/gorosbag/internal/face/web"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/view"
 	"github.com/gorosbag/gorosbag/internal/view/eye"
 	"github.com/gorosbag/gorosbag/internal/view/kept"
@@ -79,7 +79,7 @@ func (p *Panels) state(w http.ResponseWriter, _ *http.Request) error {
 	for _, c := range p.watcher.store.Channels() {
 		shows, ok := p.shows[c.ID] // to parse 500 definitions with each request would cost a robot a second
 		if !ok {
-			if typ, err := msgtypes.Parse(c.Type, c.MD5Sum, c.Definition); err == nil {
+			if typ, err := msgdef.Parse(c.Type, c.MD5Sum, c.Definition); err == nil {
 				shows = view.Shows(typ.Type)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/view/live"
 	"github.com/gorosbag/gorosbag/internal/view/plot"
 	"github.com/gorosbag/gorosbag/internal/view/scene"
@@ -297,7 +297,7 @@ func (w *Watcher) channel(name string) (c live.Channel, ok bool) {
 func (w *Watcher) open(c live.Channel) *topic {
 	t := &topic{channel: c, arrived: make(chan struct{}), fields: make(map[string]*field)}
 	t.conn = &rosbag.Connection{Topic: c.Topic, Header: rosbag.Header{{Key: rosbag.KeyType, Value: c.Type}}}
-	if known, err := msgtypes.Parse(c.Type, c.MD5Sum, c.Definition); err != nil {
+	if known, err := msgdef.Parse(c.Type, c.MD5Sum, c.Definition); err != nil {
 		t.err = err
 	} else {
 		t.typ, t.kind = known.Type, scene.KindOf(known.Type)

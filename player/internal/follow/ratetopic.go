@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -21,7 +21,7 @@ func (c *RateControl) Follow(node *tcpros.Node, topic string, log *zap.Logger) e
 	_, err := node.Subscribe(tcpros.SubscribeOptions{
 		Topic: topic, TCPNoDelay: true, MaxMessageBytes: maxRateMessage,
 		Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
-			_, headed := stdmsg.FirstField(msgtypes.DefinitionOf(rosbag.Header(info.Header)))
+			_, headed := stdmsg.FirstField(msgdef.DefinitionOf(rosbag.Header(info.Header)))
 			l := &rateLink{to: c, noStamp: !headed}
 			if l.noStamp {
 				// Stock's text.

@@ -19,7 +19,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/source"
@@ -273,7 +273,7 @@ func (p *Plan) route(b *Bag, c *rosbag.Connection, resolve func(string) (string,
 	// A client that sends no definition may share the topic with one that does.
 	if t.Definition == "" {
 		t.Definition = c.Header.MessageDefinition()
-		_, t.StartsWithHeader = stdmsg.FirstField(msgtypes.DefinitionOf(c.Header))
+		_, t.StartsWithHeader = stdmsg.FirstField(msgdef.DefinitionOf(c.Header))
 	}
 	t.Latching = t.Latching || c.Header.Latching()
 	r.Topic, r.Publisher = t, p.publisher(t, c)

@@ -6,7 +6,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/rosmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -14,7 +14,7 @@ import (
 // headerStamps returns what finds the stamps in messages of the topic, or nil if they have
 // none. A definition that does not say where the stamps are is an error.
 func (t *Topic) headerStamps() (*rosmsg.HeaderStamps, error) {
-	typ, err := msgtypes.Parse(t.Type, t.MD5Sum, t.Definition)
+	typ, err := msgdef.Parse(t.Type, t.MD5Sum, t.Definition)
 	if err != nil {
 		return nil, err
 	}

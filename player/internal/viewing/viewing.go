@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/internal/view/live"
 	"github.com/gorosbag/gorosbag/player/control"
@@ -103,7 +103,7 @@ func (v *Viewing) Begin(c control.Control, first rosbag.Time) {
 	defer v.mu.Unlock()
 	v.feeds, v.shown = make([]*feed, len(v.plan.Topics)), map[live.ChannelID]*feed{}
 	for _, t := range v.topics {
-		f := &feed{topic: t, Feed: v.store.Open(live.Channel{Topic: t.Name, Type: t.Type, MD5Sum: t.MD5Sum, Definition: msgtypes.Complete(t.Type, t.MD5Sum, t.Definition)})}
+		f := &feed{topic: t, Feed: v.store.Open(live.Channel{Topic: t.Name, Type: t.Type, MD5Sum: t.MD5Sum, Definition: msgdef.Complete(t.Type, t.MD5Sum, t.Definition)})}
 		v.feeds[t.Number], v.shown[f.Channel().ID] = f, f
 	}
 }

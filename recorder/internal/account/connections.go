@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -211,7 +211,7 @@ func (s *Connections) Add(t *Topic, h rosbag.Header) *Connection {
 	}
 	c.size = s.SizeOf(h) // without the definition, which is known now
 	c.source = latch.NewSource(&rosbag.Connection{ID: s.next, Topic: t.name, Header: own}, bytes)
-	_, c.stamped = stdmsg.FirstField(msgtypes.DefinitionOf(h))
+	_, c.stamped = stdmsg.FirstField(msgdef.DefinitionOf(h))
 	s.next++
 	s.charge(t, c.size)
 	s.all = append(s.all, c)

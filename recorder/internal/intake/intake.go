@@ -1,7 +1,7 @@
 // Package intake makes a run of frames part of the right chunk. It has the one lock that a message meets.
 // The pure packages account, filling, memory, mode, latch, ring and rotation decide under that lock. The
 // intake queues chunks and commands for the sink, knows nothing of files, and answers with values.
-// Each caller declares what it needs as an interface: subscribe.Intake, own.Intake, sink.Intake, snapshot.Intake,
+// Each caller declares what it needs as an interface: subscribe.Intake, annotations.Intake, sink.Intake, snapshot.Intake,
 // graph.Accounts and health.Accounts.
 //
 // Decisions: ADR 0098.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
@@ -123,7 +123,7 @@ func (in *Intake) connectLocked(t *account.Topic, c *account.Connection, info tc
 	l := &Link{in: in, connection: c, publisher: pub}
 	// rospy sends each new subscriber of a latched topic a copy with a number that no other subscriber sees.
 	// UDPROS counts its losses itself.
-	if !c.Conn().Header.Latching() && info.Transport != "UDPROS" && loss.Numbered(msgtypes.DefinitionOf(c.Conn().Header)) {
+	if !c.Conn().Header.Latching() && info.Transport != "UDPROS" && loss.Numbered(msgdef.DefinitionOf(c.Conn().Header)) {
 		l.seq = pub.Watch(again)
 	}
 	return l

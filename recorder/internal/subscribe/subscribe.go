@@ -17,8 +17,8 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
-	"github.com/gorosbag/gorosbag/recorder/internal/tap"
 	"github.com/gorosbag/gorosbag/recorder/internal/unlike"
+	"github.com/gorosbag/gorosbag/recorder/internal/viewing"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -59,7 +59,7 @@ type Config struct {
 	CountTopics bool                       // log how many topics are subscribed to, and their names at debug level only
 	IsNamed     func(resolved string) bool // whether the user asked for a topic by name
 	Watch       control.Watcher            // looks at messages of some topics; nil for none
-	Tap         *tap.Tap                   // shows the messages to live viewers; nil for none
+	Tap         *viewing.Tap               // shows the messages to live viewers; nil for none
 }
 
 // Set has the subscriptions of a recording. One goroutine owns a Set. The goroutines of links use only fields

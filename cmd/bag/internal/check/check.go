@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -147,7 +147,7 @@ type checker struct {
 	lost    bool    // one of the damages has lost messages
 	// open has the texts of damage that a file has while it is recorded: it lacks an index, its last record is not complete.
 	open  map[string]struct{}
-	types msgtypes.Cache
+	types msgdef.Cache
 }
 
 func newChecker(ctx context.Context, o Options, r *Report) *checker {

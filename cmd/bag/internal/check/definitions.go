@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -29,7 +29,7 @@ func (c *checker) definitions(conns []*rosbag.Connection) {
 		}
 		typ, err := c.types.Of(conn)
 		switch {
-		case errors.Is(err, msgtypes.ErrNoDefinition):
+		case errors.Is(err, msgdef.ErrNoDefinition):
 			c.warn(conn.Topic, "connection %d has no message definition", conn.ID)
 			continue
 		case err != nil && conn.Header.MD5Sum() == "*":

@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/query"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -46,7 +46,7 @@ type Options struct {
 // Printer prints the messages of recordings, one after the other.
 type Printer struct {
 	o        Options
-	types    msgtypes.Cache
+	types    msgdef.Cache
 	recorded []string // topics of all recordings, to suggest one
 
 	name   string                         // of the current recording

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
-	"github.com/gorosbag/gorosbag/internal/queue/ahead"
+	"github.com/gorosbag/gorosbag/internal/queue/inorder"
 )
 
 // remoteInFlight is how many bags in a store are read at a time: most of the time is spent
@@ -34,7 +34,7 @@ func (j *Job) Each(parent context.Context, title string, paths []string, do func
 		inFlight = min(len(paths), remoteInFlight)
 	}
 	countsBags := len(paths) > 1 && (title != "" || inFlight > 1)
-	queue := ahead.New(make([]struct{}, inFlight), func(r *result, _ struct{}) { r.err = do(r.job, r.number) })
+	queue := inorder.New(make([]struct{}, inFlight), func(r *result, _ struct{}) { r.err = do(r.job, r.number) })
 	defer queue.Close()
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/rewrite"
 	"github.com/gorosbag/gorosbag/internal/files"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -196,7 +196,7 @@ func leftOut(sum rewrite.Summary) string {
 // sayDefinitions says, of MCAP files, what readers of the output cannot decode, and which definitions are not those
 // of the inputs. Readers of bags may know types by their md5sum.
 func (j *Job) sayDefinitions(out string, inputs Inputs) {
-	var types msgtypes.Cache
+	var types msgdef.Cache
 	var unknown, replaced []string
 	for _, in := range inputs {
 		if in.Pipe != nil {
@@ -204,7 +204,7 @@ func (j *Job) sayDefinitions(out string, inputs Inputs) {
 		}
 		for _, c := range in.Connections() {
 			switch t, err := types.Of(c); {
-			case errors.Is(err, msgtypes.ErrNoDefinition):
+			case errors.Is(err, msgdef.ErrNoDefinition):
 				unknown = append(unknown, c.Header.Type())
 			case err == nil && t.Replaced != "":
 				replaced = append(replaced, fmt.Sprintf("%s: %s: %s", wording.Shown(in.Name), wording.Shown(c.Topic), t.Replaced))

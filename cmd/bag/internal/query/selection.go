@@ -16,7 +16,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
-	"github.com/gorosbag/gorosbag/internal/text/moment"
+	"github.com/gorosbag/gorosbag/internal/text/timearg"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -30,10 +30,10 @@ type Selection struct {
 	CallerID []string `name:"callerid" sep:"none" placeholder:"PATTERN" help:"Only what these nodes published."`
 	Regex    bool     `short:"e" help:"Patterns are regular expressions for the whole name."`
 
-	moment.Window
+	timearg.Window
 
-	Around *moment.Moment  `placeholder:"TIME" help:"Only messages around this time, written as for --start: mark='door opened'."`
-	Margin *moment.Seconds `placeholder:"TIME" help:"With --around: how long before and after (10s)."`
+	Around *timearg.Moment  `placeholder:"TIME" help:"Only messages around this time, written as for --start: mark='door opened'."`
+	Margin *timearg.Seconds `placeholder:"TIME" help:"With --around: how long before and after (10s)."`
 
 	Rename []string `sep:"none" placeholder:"/A=/B" help:"Give a topic another name, as goplay --rename: FROM may be a glob, in which * stops at a slash, or with -e a regular expression; FROM:TYPE=TO renames the messages of one type only; /A:=/B is the same. The first that matches applies. May be repeated."`
 }
@@ -55,7 +55,7 @@ const defaultMargin = 10 * time.Second
 
 // around returns the first and the last instant of what is around --around.
 func (s *Selection) around(bag rosbag.Source) (start, end rosbag.Time, err error) {
-	if s.Window != (moment.Window{}) {
+	if s.Window != (timearg.Window{}) {
 		return start, end, errors.New("--around stands in place of --start, --until and --duration")
 	}
 	margin := defaultMargin
@@ -204,12 +204,12 @@ func (s *Selection) Renames() (func(*rosbag.Connection) string, error) {
 
 // WindowTimes returns the first and the last instant that a window selects of a bag, which is nil for a
 // pipe. The zero Time stands for the start and the end of the bag.
-func WindowTimes(w *moment.Window, bag rosbag.Source) (start, end rosbag.Time, err error) {
+func WindowTimes(w *timearg.Window, bag rosbag.Source) (start, end rosbag.Time, err error) {
 	from, to, bounded, err := w.Times(bagsOf(bag))
 	if err != nil {
 		return start, end, err
 	}
-	if w.Start != (moment.Moment{}) {
+	if w.Start != (timearg.Moment{}) {
 		start = rosbag.Time{}.Add(from)
 	}
 	if bounded {
@@ -222,12 +222,12 @@ func WindowTimes(w *moment.Window, bag rosbag.Source) (start, end rosbag.Time, e
 func endTime(at time.Duration) rosbag.Time { return rosbag.Time{}.Add(max(at, 1)) }
 
 // bagsOf returns what moments in a bag are relative to; nil for a pipe, which is nil.
-func bagsOf(bag rosbag.Source) *moment.Bags {
+func bagsOf(bag rosbag.Source) *timearg.Bags {
 	if bag == nil {
 		return nil
 	}
 	info := bag.Info()
-	return &moment.Bags{
+	return &timearg.Bags{
 		First: info.Start.Sub(rosbag.Time{}), Last: info.End.Sub(rosbag.Time{}),
 		Mark: func(text string) (time.Duration, error) {
 			marks, _, err := note.ReadMarks(bag, func(error) error { return nil }) // copying reports damage
@@ -242,15 +242,15 @@ func bagsOf(bag rosbag.Source) *moment.Bags {
 
 // Duration parses "10s", "1.5m" or, in seconds, "10".
 func Duration(text string) (time.Duration, error) {
-	var d moment.Seconds
+	var d timearg.Seconds
 	err := d.UnmarshalText([]byte(text))
 	return time.Duration(d), err
 }
 
 // ParseDate returns a time of an expression in seconds since 1970.
 func ParseDate(text string) (float64, error) {
-	var m moment.Moment
-	if err := m.UnmarshalText([]byte(text)); err != nil || m.Base != moment.Since1970 {
+	var m timearg.Moment
+	if err := m.UnmarshalText([]byte(text)); err != nil || m.Base != timearg.Since1970 {
 		return 0, fmt.Errorf("date(%q): want a time such as 2006-01-02 15:04, 2006-01-02T15:04:05Z or @1396293889", text)
 	}
 	return m.At.Seconds(), nil

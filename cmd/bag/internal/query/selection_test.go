@@ -9,7 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/query"
-	"github.com/gorosbag/gorosbag/internal/text/moment"
+	"github.com/gorosbag/gorosbag/internal/text/timearg"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -25,27 +25,27 @@ func TestTimes(t *testing.T) {
 	}
 	start, length := r.Info().Start, r.Info().End.Sub(r.Info().Start)
 	after := start.Add
-	at := func(text string) *moment.Moment {
-		m := new(moment.Moment)
+	at := func(text string) *timearg.Moment {
+		m := new(timearg.Moment)
 		if err := m.UnmarshalText([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
 		return m
 	}
-	half, none := moment.Length(time.Second/2), rosbag.Time{}
+	half, none := timearg.Length(time.Second/2), rosbag.Time{}
 	for name, tc := range map[string]struct {
-		window     moment.Window
+		window     timearg.Window
 		start, end rosbag.Time
 		pipe       string // in the error for a pipe; empty: the same as for a file
 	}{
-		"everything":      {moment.Window{}, none, none, ""},
-		"plain":           {moment.Window{Start: *at("0.5"), Until: at("1")}, after(time.Second / 2), after(time.Second), "--start: where a pipe"},
-		"before the bag":  {moment.Window{Start: *at("@12.5"), Until: at("@13")}, start, rosbag.Time{Sec: 13}, ""},
-		"from the end":    {moment.Window{Start: *at("-0.5"), Until: at("-0")}, after(length - time.Second/2), r.Info().End, "--start: where a pipe"},
-		"duration":        {moment.Window{Duration: &half}, none, after(time.Second / 2), "--duration without --start: where a pipe"},
-		"both":            {moment.Window{Start: *at("0.1"), Duration: &half, Until: at("1")}, after(time.Second / 10), after(time.Second * 6 / 10), "--start: where a pipe"},
-		"until the start": {moment.Window{Until: at("0")}, none, start, "--until: where a pipe"},
-		"until 1970":      {moment.Window{Until: at("@0")}, none, rosbag.Time{Nsec: 1}, ""},
+		"everything":      {timearg.Window{}, none, none, ""},
+		"plain":           {timearg.Window{Start: *at("0.5"), Until: at("1")}, after(time.Second / 2), after(time.Second), "--start: where a pipe"},
+		"before the bag":  {timearg.Window{Start: *at("@12.5"), Until: at("@13")}, start, rosbag.Time{Sec: 13}, ""},
+		"from the end":    {timearg.Window{Start: *at("-0.5"), Until: at("-0")}, after(length - time.Second/2), r.Info().End, "--start: where a pipe"},
+		"duration":        {timearg.Window{Duration: &half}, none, after(time.Second / 2), "--duration without --start: where a pipe"},
+		"both":            {timearg.Window{Start: *at("0.1"), Duration: &half, Until: at("1")}, after(time.Second / 10), after(time.Second * 6 / 10), "--start: where a pipe"},
+		"until the start": {timearg.Window{Until: at("0")}, none, start, "--until: where a pipe"},
+		"until 1970":      {timearg.Window{Until: at("@0")}, none, rosbag.Time{Nsec: 1}, ""},
 	} {
 		from, to, err := query.WindowTimes(&tc.window, r)
 		if err != nil || from != tc.start || to != tc.end {

@@ -3,7 +3,7 @@ package rewrite
 import (
 	"io"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros2/mcapwriter"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -15,7 +15,7 @@ type MCAPSink struct {
 	conn     *rosbag.Connection // connection of the last message
 	channel  *mcapChannel       // channel of conn
 	schemas  map[mcapType]uint16
-	types    msgtypes.Cache
+	types    msgdef.Cache
 }
 
 type mcapChannel struct {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/rewrite"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -84,7 +84,7 @@ func TestMCAPTrip(t *testing.T) {
 			}
 			want := fullMessages(in)
 			for i := range want { // MCAP gets definitions that its readers can use
-				want[i].Definition = msgtypes.Complete(want[i].Type, want[i].MD5, want[i].Definition)
+				want[i].Definition = msgdef.Complete(want[i].Type, want[i].MD5, want[i].Definition)
 			}
 			if d := cmp.Diff(want, fullMessages(again)); d != "" {
 				t.Errorf("as MCAP (-want +got):\n%.2000s", d)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bags/expr"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -152,7 +152,7 @@ func (f *fieldCheck) add(topic string, lacking []expr.Lack, topics int) (nowhere
 
 // kindOf returns one text for all errors of the same kind.
 func kindOf(err error) string {
-	for _, kind := range []error{expr.ErrBudget, msgtypes.ErrNoDefinition, rosmsg.ErrDefinition, rosmsg.ErrLimit, rosmsg.ErrCorrupt, expr.ErrExpression} {
+	for _, kind := range []error{expr.ErrBudget, msgdef.ErrNoDefinition, rosmsg.ErrDefinition, rosmsg.ErrLimit, rosmsg.ErrCorrupt, expr.ErrExpression} {
 		if errors.Is(err, kind) {
 			return kind.Error()
 		}

@@ -1,4 +1,4 @@
-package msgtypes
+package msgdef
 
 import (
 	"fmt"

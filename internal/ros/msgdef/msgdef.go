@@ -1,10 +1,10 @@
-// Package msgtypes makes message types of the definitions that recordings and publishers send. It owns the table of
+// Package msgdef makes message types of the definitions that recordings and publishers send. It owns the table of
 // the types that ship with ROS 1, and the rule by which that table helps out where a definition is missing,
 // incomplete or not the one that the md5sum belongs to.
 //
 // Everything that decodes messages, or passes their definitions on to other readers, may call it; it knows neither
 // files nor the network.
-package msgtypes
+package msgdef
 
 import (
 	"errors"

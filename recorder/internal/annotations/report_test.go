@@ -1,4 +1,4 @@
-package own_test
+package annotations_test
 
 import (
 	"bytes"
@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/own"
+	"github.com/gorosbag/gorosbag/recorder/internal/annotations"
 )
 
 // TestLossReport: whether there is an account, and what it says.
@@ -19,21 +19,21 @@ func TestLossReport(t *testing.T) {
 	}}
 	dropped := control.Summary{Topics: []control.TopicSummary{{Topic: "/t", Messages: 10, Dropped: map[string]uint64{"oversize": 2}}}}
 	for name, test := range map[string]struct {
-		when own.Report
+		when annotations.Report
 		sum  control.Summary
 		want []string // texts in the report; nil for no report
 	}{
-		"on loss, none":    {own.ReportOnLoss, complete, nil},
-		"on loss, missed":  {own.ReportOnLoss, missed, []string{"gorecord: /t", "missed from /p", "links_lost to /p", "seconds without /p", "1.5"}},
-		"on loss, dropped": {own.ReportOnLoss, dropped, []string{"gorecord: /t", "lost: oversize"}},
-		"always, none":     {own.ReportAlways, complete, []string{"gorecord", "complete"}},
-		"never, dropped":   {own.ReportNever, dropped, nil},
+		"on loss, none":    {annotations.ReportOnLoss, complete, nil},
+		"on loss, missed":  {annotations.ReportOnLoss, missed, []string{"gorecord: /t", "missed from /p", "links_lost to /p", "seconds without /p", "1.5"}},
+		"on loss, dropped": {annotations.ReportOnLoss, dropped, []string{"gorecord: /t", "lost: oversize"}},
+		"always, none":     {annotations.ReportAlways, complete, []string{"gorecord", "complete"}},
+		"never, dropped":   {annotations.ReportNever, dropped, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			report := own.LossReport(test.when, func() control.Summary { return test.sum })
+			report := annotations.LossReport(test.when, func() control.Summary { return test.sum })
 			if report == nil {
-				if test.when != own.ReportNever {
+				if test.when != annotations.ReportNever {
 					t.Error("nothing is ever reported")
 				}
 				return

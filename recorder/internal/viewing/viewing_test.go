@@ -1,4 +1,4 @@
-package tap_test
+package viewing_test
 
 import (
 	"encoding/binary"
@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/view/live"
-	"github.com/gorosbag/gorosbag/recorder/internal/tap"
+	"github.com/gorosbag/gorosbag/recorder/internal/viewing"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -150,7 +150,7 @@ func want(t *testing.T, got []string, want ...string) {
 // TestMessages: what the recorder gets is shown with the stamps of the recording, to those who want
 // it only.
 func TestMessages(t *testing.T) {
-	tp := tap.New(tap.Options{Name: "gorecord /r"})
+	tp := viewing.New(viewing.Options{Name: "gorecord /r"})
 	s := tp.Source()
 	rec := &sink{}
 	l := tp.Link("/t", header("/a", text, false), rec)
@@ -182,7 +182,7 @@ func TestMessages(t *testing.T) {
 
 // TestNoViewer: without a viewer, messages cost no memory.
 func TestNoViewer(t *testing.T) {
-	tp := tap.New(tap.Options{})
+	tp := viewing.New(viewing.Options{})
 	l, latching := tp.Link("/t", header("/a", text, false), &sink{}), tp.Link("/map", header("/a", text, true), &sink{})
 	all, count := run("x", "y")
 	now := time.Unix(1, 0)
@@ -196,7 +196,7 @@ func TestNoViewer(t *testing.T) {
 
 // TestNilTap: a recording without viewers has no tap.
 func TestNilTap(t *testing.T) {
-	var tp *tap.Tap
+	var tp *viewing.Tap
 	rec := &sink{}
 	if l := tp.Link("/t", header("/a", text, false), rec); l != tcpros.LinkSink(rec) {
 		t.Errorf("a nil Tap returns %T", l)
@@ -210,7 +210,7 @@ func TestLarge(t *testing.T) {
 	payload := strings.Repeat("0123456789", 300_000)
 	for name, rec := range map[string]*sink{"one piece": {}, "pieces": {gives: 700_000}, "refused": {refuses: true}} {
 		t.Run(name, func(t *testing.T) {
-			tp := tap.New(tap.Options{})
+			tp := viewing.New(viewing.Options{})
 			l := tp.Link("/t", header("/a", text, false), rec)
 			v := watch(t, tp.Source(), "/t")
 			for range 40 { // more than all memory for unfinished messages
@@ -237,7 +237,7 @@ func TestLarge(t *testing.T) {
 
 // TestTooLarge: a message that is larger than the memory for viewers is told, not shown.
 func TestTooLarge(t *testing.T) {
-	tp := tap.New(tap.Options{Memory: 12 << 20})
+	tp := viewing.New(viewing.Options{Memory: 12 << 20})
 	s := tp.Source()
 	for name, rec := range map[string]*sink{"/announced": {}, "/pieces": {gives: 100_000}} {
 		l := tp.Link(name, header("/a", text, false), rec)
@@ -260,7 +260,7 @@ func TestTooLarge(t *testing.T) {
 // TestTooLargeForViewersOnly: a message that the recorder refuses is shown if there is memory. If not,
 // viewers are told so, and nobody gets the latched message before it as the latest one.
 func TestTooLargeForViewersOnly(t *testing.T) {
-	tp := tap.New(tap.Options{Memory: 12 << 20}) // 2 MiB for large messages that arrive
+	tp := viewing.New(viewing.Options{Memory: 12 << 20}) // 2 MiB for large messages that arrive
 	s := tp.Source()
 	other := tp.Link("/other", header("/a", text, true), &sink{gives: 500_000}).Large(2_000_000)
 	for range 4 {
@@ -279,7 +279,7 @@ func TestTooLargeForViewersOnly(t *testing.T) {
 
 // TestNoticeIsShort, however many types the publishers of a topic have, and however long their names are.
 func TestNoticeIsShort(t *testing.T) {
-	tp := tap.New(tap.Options{})
+	tp := viewing.New(viewing.Options{})
 	for i := range 1000 {
 		tp.Link("/t", header("/a", fmt.Sprint("pkg/Type", i, strings.Repeat("x", 1000)), false), &sink{})
 	}
@@ -291,7 +291,7 @@ func TestNoticeIsShort(t *testing.T) {
 
 // TestLatched: a viewer gets the latest message of each latching publisher once, before newer ones.
 func TestLatched(t *testing.T) {
-	tp := tap.New(tap.Options{})
+	tp := viewing.New(viewing.Options{})
 	s := tp.Source()
 	a, b := tp.Link("/map", header("/a", text, true), &sink{}), tp.Link("/map", header("/b", text, true), &sink{})
 	c := tp.Link("/map", header("/c", text, false), &sink{})
@@ -333,7 +333,7 @@ func TestLatchedWhileSubscribing(t *testing.T) {
 		"large":  func(l tcpros.LinkSink) { sendLarge(l, 1, "map") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			tp := tap.New(tap.Options{})
+			tp := viewing.New(viewing.Options{})
 			s := tp.Source()
 			l := tp.Link("/map", header("/a", text, true), &sink{})
 			var v *live.Viewer
@@ -359,7 +359,7 @@ func TestLatchedWhileSubscribing(t *testing.T) {
 // latest message exactly once, whatever the order.
 func TestLatchedOnceWhileSubscribing(t *testing.T) {
 	for _, length := range []int{8, 200_000} {
-		tp := tap.New(tap.Options{})
+		tp := viewing.New(viewing.Options{})
 		s := tp.Source()
 		l := tp.Link("/map", header("/a", text, true), &sink{})
 		other := watch(t, s, "/map") // so that messages are wanted all the time
@@ -394,7 +394,7 @@ func TestLatchedOnceWhileSubscribing(t *testing.T) {
 // TestLatchedLetGo: copies of latched messages are bounded, small ones keep their room, and viewers
 // are told what they will not see.
 func TestLatchedLetGo(t *testing.T) {
-	tp := tap.New(tap.Options{Memory: 12 << 20}) // 2 MiB for latched messages
+	tp := viewing.New(viewing.Options{Memory: 12 << 20}) // 2 MiB for latched messages
 	s := tp.Source()
 	big, small := tp.Link("/big", header("/a", text, true), &sink{}), tp.Link("/small", header("/a", text, true), &sink{})
 	sendLarge(big, 1, strings.Repeat("x", 1_400_000))
@@ -419,7 +419,7 @@ func TestLatchedLetGo(t *testing.T) {
 // TestTypes: viewers see the first type of a topic and are told of others; when the publishers of the
 // first type have gone, the next one is shown, on a channel of its own.
 func TestTypes(t *testing.T) {
-	tp := tap.New(tap.Options{})
+	tp := viewing.New(viewing.Options{})
 	s := tp.Source()
 	a, b := tp.Link("/t", header("/a", text, false), &sink{}), tp.Link("/t", header("/b", number, false), &sink{})
 	first := channel(t, s, "/t")
@@ -472,7 +472,7 @@ func (c *simulated) set(sec int64) {
 
 // TestClock: with a clock of the graph, messages have its stamps, and viewers are told the time.
 func TestClock(t *testing.T) {
-	tp := tap.New(tap.Options{})
+	tp := viewing.New(viewing.Options{})
 	s := tp.Source()
 	c := &simulated{now: time.Unix(0, 0)}
 	changed := s.Store.Changed()
@@ -493,7 +493,7 @@ func TestClock(t *testing.T) {
 // TestClockWithoutMessages: viewers are told the time without a message, too, as often as a screen shows it.
 func TestClockWithoutMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tp := tap.New(tap.Options{})
+		tp := viewing.New(viewing.Options{})
 		c := &simulated{now: time.Unix(0, 0)}
 		tp.Follow(c)
 		tp.Link("/t", header("/a", text, false), &sink{})
@@ -511,7 +511,7 @@ func TestClockWithoutMessages(t *testing.T) {
 
 // TestMemoryOfViewers: one viewer has a third of the memory at most, all together have five twelfths.
 func TestMemoryOfViewers(t *testing.T) {
-	tp := tap.New(tap.Options{Memory: 12 << 20})
+	tp := viewing.New(viewing.Options{Memory: 12 << 20})
 	tp.Link("/t", header("/a", text, false), &sink{})
 	for _, most := range []int64{4 << 20, 5 << 19} {
 		if v := watch(t, tp.Source(), "/t"); v.Stats().LimitBytes != most {
@@ -523,7 +523,7 @@ func TestMemoryOfViewers(t *testing.T) {
 // TestLatchedAfterJump: when the time of the graph goes back, viewers drop what they have, and get the
 // latched messages again.
 func TestLatchedAfterJump(t *testing.T) {
-	tp := tap.New(tap.Options{})
+	tp := viewing.New(viewing.Options{})
 	s := tp.Source()
 	c := &simulated{now: time.Unix(0, 0)}
 	tp.Follow(c)
@@ -542,7 +542,7 @@ func TestLatchedAfterJump(t *testing.T) {
 
 // TestTogether: links come, send and go while viewers come and go.
 func TestTogether(t *testing.T) {
-	tp := tap.New(tap.Options{Memory: 12 << 20})
+	tp := viewing.New(viewing.Options{Memory: 12 << 20})
 	s := tp.Source()
 	var wg sync.WaitGroup
 	for i := range 4 {
@@ -582,7 +582,7 @@ func TestTogether(t *testing.T) {
 
 // TestDefinition: viewers get a definition that they can use, though the publisher sends none.
 func TestDefinition(t *testing.T) {
-	tp := tap.New(tap.Options{Name: "gorecord /r"})
+	tp := viewing.New(viewing.Options{Name: "gorecord /r"})
 	s := tp.Source()
 	h := header("/a", text, false)
 	h[2].Value, h[3].Value = "992ce8a1687cec8c8bd883ec73ca41d1", ""

@@ -1,4 +1,4 @@
-package moment_test
+package timearg_test
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/text/moment"
+	"github.com/gorosbag/gorosbag/internal/text/timearg"
 )
 
 func TestMoment(t *testing.T) {
@@ -21,41 +21,41 @@ func TestMoment(t *testing.T) {
 	}
 	tests := []struct {
 		in   string
-		base moment.Base
+		base timearg.Base
 		want time.Duration
 	}{
-		{"0", moment.AfterStart, start},
-		{"1.5", moment.AfterStart, start + 1500*time.Millisecond},
-		{".25", moment.AfterStart, start + 250*time.Millisecond},
-		{" 7 ", moment.AfterStart, start + 7*time.Second},
-		{"100000.000000001", moment.AfterStart, start + 100000*time.Second + 1},
-		{"1e3", moment.AfterStart, start + 1000*time.Second},
-		{"+10", moment.AfterStart, start + 10*time.Second},
-		{"+1m30s", moment.AfterStart, start + 90*time.Second},
-		{"1m30s", moment.AfterStart, start + 90*time.Second},
-		{"250ms", moment.AfterStart, start + 250*time.Millisecond},
-		{"-10s", moment.BeforeEnd, end - 10*time.Second},
-		{"-10", moment.BeforeEnd, end - 10*time.Second},
-		{"-0", moment.BeforeEnd, end},
-		{"@12.5", moment.Since1970, 12500 * time.Millisecond},
-		{"@1396293889.123456789", moment.Since1970, 1396293889*time.Second + 123456789},
-		{"2014-03-31T19:11:29.5Z", moment.Since1970, 1396293089*time.Second + 500*time.Millisecond},
-		{"2014-03-31T21:11:29+02:00", moment.Since1970, 1396293089 * time.Second},
-		{"2014-03-31T19:11:29", moment.Since1970, local("2014-03-31T19:11:29")},
-		{"2014-03-31 19:11:29.25", moment.Since1970, local("2014-03-31T19:11:29") + 250*time.Millisecond},
-		{"2014-03-31 19:11", moment.Since1970, local("2014-03-31T19:11:00")},
+		{"0", timearg.AfterStart, start},
+		{"1.5", timearg.AfterStart, start + 1500*time.Millisecond},
+		{".25", timearg.AfterStart, start + 250*time.Millisecond},
+		{" 7 ", timearg.AfterStart, start + 7*time.Second},
+		{"100000.000000001", timearg.AfterStart, start + 100000*time.Second + 1},
+		{"1e3", timearg.AfterStart, start + 1000*time.Second},
+		{"+10", timearg.AfterStart, start + 10*time.Second},
+		{"+1m30s", timearg.AfterStart, start + 90*time.Second},
+		{"1m30s", timearg.AfterStart, start + 90*time.Second},
+		{"250ms", timearg.AfterStart, start + 250*time.Millisecond},
+		{"-10s", timearg.BeforeEnd, end - 10*time.Second},
+		{"-10", timearg.BeforeEnd, end - 10*time.Second},
+		{"-0", timearg.BeforeEnd, end},
+		{"@12.5", timearg.Since1970, 12500 * time.Millisecond},
+		{"@1396293889.123456789", timearg.Since1970, 1396293889*time.Second + 123456789},
+		{"2014-03-31T19:11:29.5Z", timearg.Since1970, 1396293089*time.Second + 500*time.Millisecond},
+		{"2014-03-31T21:11:29+02:00", timearg.Since1970, 1396293089 * time.Second},
+		{"2014-03-31T19:11:29", timearg.Since1970, local("2014-03-31T19:11:29")},
+		{"2014-03-31 19:11:29.25", timearg.Since1970, local("2014-03-31T19:11:29") + 250*time.Millisecond},
+		{"2014-03-31 19:11", timearg.Since1970, local("2014-03-31T19:11:00")},
 	}
 	for _, tc := range tests {
-		var m moment.Moment
+		var m timearg.Moment
 		if err := m.UnmarshalText([]byte(tc.in)); err != nil || m.Base != tc.base {
 			t.Errorf("%q: %+v, %v; want base %d", tc.in, m, err, tc.base)
 			continue
 		}
-		if got, err := m.In(&moment.Bags{First: start, Last: end}); got != tc.want || err != nil {
+		if got, err := m.In(&timearg.Bags{First: start, Last: end}); got != tc.want || err != nil {
 			t.Errorf("%q is %v, %v, want %v", tc.in, got, err, tc.want)
 		}
 		got, err := m.In(nil)
-		if relative := tc.base != moment.Since1970; (err != nil) != relative || !relative && got != tc.want {
+		if relative := tc.base != timearg.Since1970; (err != nil) != relative || !relative && got != tc.want {
 			t.Errorf("%q in a pipe: %v, %v", tc.in, got, err)
 		}
 	}
@@ -71,7 +71,7 @@ func TestMomentErrors(t *testing.T) {
 		"1748682000": "write @1748682000 for a time since 1970", "100000000.5": "write @100000000.5",
 		"9999-01-01T00:00:00Z": "from 1970 to 2106",
 	} {
-		var m moment.Moment
+		var m timearg.Moment
 		if err := m.UnmarshalText([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %+v, %v; want an error with %q", in, m, err, want)
 		}
@@ -80,12 +80,12 @@ func TestMomentErrors(t *testing.T) {
 
 func TestMomentAtMark(t *testing.T) {
 	t.Parallel()
-	var m moment.Moment
-	if err := m.UnmarshalText([]byte("mark=door = open")); err != nil || m != (moment.Moment{Base: moment.AtMark, Mark: "door = open"}) {
+	var m timearg.Moment
+	if err := m.UnmarshalText([]byte("mark=door = open")); err != nil || m != (timearg.Moment{Base: timearg.AtMark, Mark: "door = open"}) {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	lost := errors.New("no such mark")
-	b := moment.Bags{Mark: func(string) (time.Duration, error) { return 0, lost }}
+	b := timearg.Bags{Mark: func(string) (time.Duration, error) { return 0, lost }}
 	if _, err := m.In(&b); !errors.Is(err, lost) {
 		t.Error(err)
 	}
@@ -106,7 +106,7 @@ func TestSeconds(t *testing.T) {
 		"0.0": 0, "0e5": 0, "0ms": 0,
 		"100000.1": 100000*time.Second + 100*time.Millisecond,
 	} {
-		var s moment.Seconds
+		var s timearg.Seconds
 		if err := s.UnmarshalText([]byte(in)); err != nil || time.Duration(s) != want {
 			t.Errorf("%q: got %v, %v; want %v", in, time.Duration(s), err, want)
 		}
@@ -116,7 +116,7 @@ func TestSeconds(t *testing.T) {
 		"5 minutes": "want a number of seconds", "1e300": "longer than 292 years", "1e999": "longer than 292 years",
 		"1e-10": "shorter than a nanosecond", "0.0000000001": "shorter than a nanosecond", "0.1ns": "shorter than a nanosecond", "-1e-10": "shorter than a nanosecond",
 	} {
-		var s moment.Seconds
+		var s timearg.Seconds
 		if err := s.UnmarshalText([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, %v; want an error with %q", in, s, err, want)
 		}

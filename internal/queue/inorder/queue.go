@@ -1,7 +1,7 @@
-// Package ahead does work on other goroutines before its result is needed, and gives the results out in
+// Package inorder does work on other goroutines before its result is needed, and gives the results out in
 // the order in which the work was started. The writers and readers of bags, recovery and job use a Queue in place of
 // goroutines of their own.
-package ahead
+package inorder
 
 // Queue does jobs of type J, each with a worker of type W: a codec with its buffers, for example. A Queue
 // belongs to one goroutine, and so does a job, except between Start and Take.

@@ -1,4 +1,4 @@
-package msgtypes_test
+package msgdef_test
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -35,7 +35,7 @@ func TestTable(t *testing.T) {
 	packages := make(map[string]int)
 	for line := range strings.Lines(string(text)) {
 		name, want, _ := strings.Cut(strings.TrimSpace(line), " ")
-		definition, got, ok := msgtypes.Definition(name)
+		definition, got, ok := msgdef.Definition(name)
 		if !ok || got != want {
 			t.Errorf("%s has md5sum %q, want %s", name, got, want)
 			continue
@@ -76,9 +76,9 @@ func TestParse(t *testing.T) {
 		{name: "empty, any md5sum", typ: "std_msgs/String", md5sum: "*", complete: "string data\n", replaced: "is empty", md5: stringMD5},
 		{name: "empty, no md5sum", typ: "std_msgs/String", complete: "string data\n", replaced: "is empty", md5: stringMD5},
 		{name: "empty, md5sum of nothing", typ: "std_msgs/String", md5sum: rosmsg.EmptyMD5Sum, complete: "string data\n", replaced: "is empty", md5: stringMD5},
-		{name: "empty, another version", typ: "std_msgs/String", md5sum: ownMD5, err: msgtypes.ErrNoDefinition},
-		{name: "empty, own type", typ: "a/B", md5sum: ownMD5, err: msgtypes.ErrNoDefinition},
-		{name: "empty, own type, any md5sum", typ: "a/B", md5sum: "*", err: msgtypes.ErrNoDefinition},
+		{name: "empty, another version", typ: "std_msgs/String", md5sum: ownMD5, err: msgdef.ErrNoDefinition},
+		{name: "empty, own type", typ: "a/B", md5sum: ownMD5, err: msgdef.ErrNoDefinition},
+		{name: "empty, own type, any md5sum", typ: "a/B", md5sum: "*", err: msgdef.ErrNoDefinition},
 
 		{name: "lacks a part", typ: "geometry_msgs/Twist", md5sum: twistMD5, definition: twist + "\n", complete: twist + rule + vector3, replaced: "lacks geometry_msgs/Vector3: that of"},
 		{name: "own type lacks a part", typ: "a/B", md5sum: ownMD5, definition: ownFields, complete: ownFields + rule + header, replaced: "lacks std_msgs/Header"},
@@ -98,11 +98,11 @@ func TestParse(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			typ, err := msgtypes.Parse(tt.typ, tt.md5sum, tt.definition)
+			typ, err := msgdef.Parse(tt.typ, tt.md5sum, tt.definition)
 			if !errors.Is(err, tt.err) || (err == nil) != (tt.err == nil) {
 				t.Fatalf("error %v, want %v", err, tt.err)
 			}
-			if complete := msgtypes.Complete(tt.typ, tt.md5sum, tt.definition); tt.err != nil {
+			if complete := msgdef.Complete(tt.typ, tt.md5sum, tt.definition); tt.err != nil {
 				if complete != tt.definition {
 					t.Errorf("completed to %q", complete)
 				}
@@ -139,7 +139,7 @@ func conn(name, md5sum, definition string) *rosbag.Connection {
 // TestCache: connections of one definition share a type.
 func TestCache(t *testing.T) {
 	t.Parallel()
-	var c msgtypes.Cache
+	var c msgdef.Cache
 	a, err := c.Of(conn("std_msgs/String", stringMD5, ""))
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestCache(t *testing.T) {
 		t.Errorf("parsed twice: %p, %p, %v", a, b, err)
 	}
 	for range 2 {
-		if b, err := c.Of(conn("std_msgs/String", ownMD5, "")); b != nil || !errors.Is(err, msgtypes.ErrNoDefinition) {
+		if b, err := c.Of(conn("std_msgs/String", ownMD5, "")); b != nil || !errors.Is(err, msgdef.ErrNoDefinition) {
 			t.Errorf("another md5sum: %p, %v", b, err)
 		}
 	}
@@ -159,7 +159,7 @@ func TestDefinitionOf(t *testing.T) {
 	for _, tt := range []struct{ definition, want string }{
 		{"", "string data\n"}, {"\n", "string data\n"}, {"string data # x", "string data # x"}, {"wrong", "wrong"},
 	} {
-		if got := msgtypes.DefinitionOf(conn("std_msgs/String", stringMD5, tt.definition).Header); got != tt.want {
+		if got := msgdef.DefinitionOf(conn("std_msgs/String", stringMD5, tt.definition).Header); got != tt.want {
 			t.Errorf("%q: %q, want %q", tt.definition, got, tt.want)
 		}
 	}
@@ -173,9 +173,9 @@ func FuzzParse(f *testing.F) {
 	f.Add("std_msgs/String", stringMD5, "module std_msgs { };")
 	f.Add("a/B", "*", "Header h\ngeometry_msgs/Twist t\nU u\n===\n\nMSG: b/U\nint8 a\x00")
 	f.Fuzz(func(t *testing.T, name, md5sum, definition string) {
-		typ, err := msgtypes.Parse(name, md5sum, definition)
+		typ, err := msgdef.Parse(name, md5sum, definition)
 		if err != nil {
-			if !errors.Is(err, msgtypes.ErrNoDefinition) && !errors.Is(err, rosmsg.ErrDefinition) {
+			if !errors.Is(err, msgdef.ErrNoDefinition) && !errors.Is(err, rosmsg.ErrDefinition) {
 				t.Fatalf("error of another kind: %v", err)
 			}
 			return

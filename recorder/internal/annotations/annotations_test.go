@@ -1,4 +1,4 @@
-package own_test
+package annotations_test
 
 import (
 	"bytes"
@@ -19,17 +19,17 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/annotations"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
-	"github.com/gorosbag/gorosbag/recorder/internal/own"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // recording is an intake and what the recorder writes into it.
 type recording struct {
-	*own.Writer
+	*annotations.Writer
 	in *intake.Intake
 }
 
@@ -38,7 +38,7 @@ func newRecording(begin control.State, log *zap.Logger) recording {
 		Log: log, Node: "/rec", Flush: time.Hour, Begin: begin, Encoder: encode.New(encode.Options{}), OnChange: func() {},
 		Memory: memory.Options{Limit: 64 << 20, ChunkBytes: 768 << 10},
 	})
-	return recording{own.New(in, log), in}
+	return recording{annotations.New(in, log), in}
 }
 
 // recorded ends the recording and returns the texts of each topic, and the topics that are latched.
@@ -151,7 +151,7 @@ func TestFindingMarkBesideOneThatWaits(t *testing.T) {
 			Log: zap.NewNop(), Node: "/rec", Flush: time.Hour, Encoder: encode.New(encode.Options{}), OnChange: func() {},
 			Memory: memory.Options{Limit: 1 << 20, ChunkBytes: 100_000, Blocks: true},
 		})
-		w := own.New(in, zap.NewNop())
+		w := annotations.New(in, zap.NewNop())
 		const asked = 20_000
 		var asking sync.WaitGroup
 		asking.Go(func() {
@@ -195,7 +195,7 @@ func TestStore(t *testing.T) {
 	for topic, value := range map[string]any{
 		"/small": map[string]any{"n": []any{1, math.NaN(), math.Inf(-1)}, "s": "a \"b\""},
 		"/long":  long,
-		"/huge":  string(bytes.Repeat([]byte("x"), own.MaxStored)),
+		"/huge":  string(bytes.Repeat([]byte("x"), annotations.MaxStored)),
 	} {
 		r.Store(t.Context(), topic, func() (any, error) { return value, nil })
 	}

@@ -1,8 +1,8 @@
-// Package moment reads times as users write them for bags: points in time, spans, and the window between
+// Package timearg reads times as users write them for bags: points in time, spans, and the window between
 // two points. They mean the same in all programs.
 //
 // Decisions: ADR 0086.
-package moment
+package timearg
 
 import (
 	"errors"

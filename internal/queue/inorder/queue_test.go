@@ -1,4 +1,4 @@
-package ahead
+package inorder
 
 import (
 	"sync/atomic"

@@ -1,4 +1,4 @@
-// Package tap shows the messages of a recording to live viewers.
+// Package viewing shows the messages of a recording to live viewers.
 //
 // A Tap wraps the sink of each link. Without a viewer of the topic that costs two atomic loads for
 // each run of frames, and one copy of the latest message of a latching publisher. With viewers, the
@@ -7,7 +7,7 @@
 // nothing of viewers: it gets each run first.
 //
 // Decisions: ADR 0114.
-package tap
+package viewing
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgtypes"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/view/live"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -171,7 +171,7 @@ func (t *Tap) add(l *link, typ msgType, definition string) {
 	i := slices.IndexFunc(of, func(v *variant) bool { return v.msgType == typ })
 	if i < 0 {
 		i = len(of)
-		of = append(of, &variant{msgType: typ, definition: msgtypes.Complete(typ.name, typ.md5, definition)})
+		of = append(of, &variant{msgType: typ, definition: msgdef.Complete(typ.name, typ.md5, definition)})
 		t.topics[l.topic] = of
 	}
 	v := of[i]

@@ -1,4 +1,4 @@
-package msgtypes
+package msgdef
 
 import (
 	_ "embed" // the table
@@ -54,7 +54,7 @@ func Definition(name string) (definition, md5sum string, ok bool) {
 	definition = Compose(name, Text)
 	t, err := rosmsg.Parse(name, definition)
 	if err != nil {
-		panic("msgtypes: table of noetic: " + err.Error())
+		panic("msgdef: table of noetic: " + err.Error())
 	}
 	return definition, t.MD5Sum(), true
 }

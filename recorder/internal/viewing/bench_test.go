@@ -1,4 +1,4 @@
-package tap_test
+package viewing_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/view/live"
-	"github.com/gorosbag/gorosbag/recorder/internal/tap"
+	"github.com/gorosbag/gorosbag/recorder/internal/viewing"
 )
 
 // BenchmarkFrames is what a run of 16 messages of 1 kB costs a link beside the recording. Viewers take
@@ -16,7 +16,7 @@ func BenchmarkFrames(b *testing.B) {
 	all, count := run(strings.Split(strings.Repeat(strings.Repeat("x", 1000)+" ", 16), " ")[:16]...)
 	for _, viewers := range []int{-1, 0, 1, 8} {
 		b.Run(fmt.Sprint("viewers=", viewers), func(b *testing.B) {
-			tp := tap.New(tap.Options{})
+			tp := viewing.New(viewing.Options{})
 			if viewers < 0 { // no tap at all
 				tp = nil
 			}
