@@ -77,7 +77,7 @@ func TestMemoryFollowsItsMessages(t *testing.T) {
 		compression rosbag.Compression
 		cache       *bagfmt.Cache
 		reach       time.Duration
-		loop        bool
+		loop, shift bool
 		want        bool
 	}{
 		"none":            {compression: rosbag.CompressionNone, want: true},
@@ -85,6 +85,7 @@ func TestMemoryFollowsItsMessages(t *testing.T) {
 		"bz2":             {compression: rosbag.CompressionBZ2, want: true},
 		"bz2 in a cache":  {compression: rosbag.CompressionBZ2, cache: bagfmt.NewCache(1<<20, 1<<20)},
 		"a loop":          {compression: rosbag.CompressionLZ4, loop: true, want: true},
+		"shifted stamps":  {compression: rosbag.CompressionLZ4, loop: true, shift: true, want: true},
 		"order of stamps": {compression: rosbag.CompressionNone, reach: 3 * milli},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +106,7 @@ func TestMemoryFollowsItsMessages(t *testing.T) {
 				r.Run(ctx)
 			}()
 			defer func() { cancel(); <-done }()
-			r.Begin(transport.ReadRequest{Loop: transport.Loop{On: o.loop, To: transport.Forever}})
+			r.Begin(transport.ReadRequest{Loop: transport.Loop{On: o.loop, To: transport.Forever, Shift: o.shift}})
 			var kept []Item // latched
 			count, memories := 0, 0
 			for count < 2*len(messages) {

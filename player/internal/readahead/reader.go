@@ -235,7 +235,7 @@ func (p *pass) queueMessages(ctx context.Context) bool {
 			it.Frame, it.retained = slices.Clone(m.Frame), len(m.Frame)
 		}
 		if !route.Private && p.request.Shift != 0 {
-			it.Frame = p.shifter.shift(route.Topic.Stamps, m.Frame, p.request.Shift)
+			it.Frame = p.shifter.shift(route.Topic.Stamps, it.Frame, p.request.Shift)
 		}
 		if !p.queue.Push(ctx, it) {
 			return false
