@@ -144,18 +144,40 @@ func TestMemoryFollowsItsMessages(t *testing.T) {
 	}
 }
 
-// Memory without a message that is played is not queued: it costs nothing there, and would not be bounded.
-func TestNoMemoryWithoutMessages(t *testing.T) {
+// Memory costs nothing in the queue, whose bounds are about messages: it is queued only behind messages that keep
+// it anyway, not where nothing of it is played, or copies are.
+func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	messages := testplay.Series(testplay.ConnA, "first", 0)
-	for i := range 50 {
-		c := testplay.Conn{Topic: "/not a name"}
-		text := strings.Repeat("x", 2000)
-		messages = append(messages, testplay.Message{Conn: c, At: time.Duration(i) * milli, Text: text})
+	for name, often := range map[string]testplay.Conn{
+		"nothing is played": {Topic: "/not a name"},
+		"copies are played": {Topic: "/l", CallerID: "/n", Latching: true},
+	} {
+		messages := testplay.Series(testplay.ConnA, "first", 0)
+		for i := range 50 {
+			at, large := time.Duration(i)*milli, strings.Repeat("x", 2000)
+			messages = append(messages, testplay.Message{Conn: testplay.Conn{Topic: "/not a name"}, At: at, Text: large},
+				testplay.Message{Conn: often, At: at, Text: "often"})
+		}
+		messages = append(messages, testplay.Series(testplay.ConnA, "last", 60*milli, 61*milli)...)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, text := range textsAndMemory(t, testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 5000}, messages...)) {
+				if text != "often" {
+					got = append(got, text)
+				}
+			}
+			if want := []string{"first0", "last0", "last1"}; !slices.Equal(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
 	}
-	messages = append(messages, testplay.Series(testplay.ConnA, "last", 60*milli, 61*milli)...)
-	bags := testplay.OpenBags(t, testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1000}, messages...))
-	p, err := plan.New(t.Context(), plan.Options{Log: zap.NewNop()}, bags, testplay.Resolve)
+}
+
+// textsAndMemory returns the texts of all items that are queued of a bag.
+func textsAndMemory(t *testing.T, data []byte) (all []string) {
+	t.Helper()
+	p, err := plan.New(t.Context(), plan.Options{Log: zap.NewNop()}, testplay.OpenBags(t, data), testplay.Resolve)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,15 +190,12 @@ func TestNoMemoryWithoutMessages(t *testing.T) {
 	}()
 	defer func() { cancel(); <-done }()
 	r.Begin(transport.ReadRequest{Loop: transport.Loop{To: transport.Forever}})
-	var got []string
 	for it, ok := popOne(t.Context(), r.Queue); ok; it, ok = popOne(t.Context(), r.Queue) {
 		if it.Memory() {
-			got = append(got, "memory")
+			all = append(all, "memory")
 		} else {
-			got = append(got, string(it.Frame[8:]))
+			all = append(all, string(it.Frame[8:]))
 		}
 	}
-	if want := []string{"first0", "memory", "last0", "last1"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	return all
 }

@@ -145,10 +145,10 @@ type pass struct {
 	limit   time.Duration // the last position
 	latched plan.State    // for arrival
 
-	count    int           // messages queued
-	returned int           // count when memory was queued the last time
-	found    bool          // a message was read
-	last     time.Duration // position of the latest message that was read; before the first one, of the beginning of the pass
+	count int           // messages queued
+	paid  int           // bytes of memory that queued messages cost, and that was not queued itself
+	found bool          // a message was read
+	last  time.Duration // position of the latest message that was read; before the first one, of the beginning of the pass
 }
 
 // passEnd is where a pass ends.
@@ -233,6 +233,8 @@ func (p *pass) queueMessages(ctx context.Context) bool {
 			it.Frame, it.retained = slices.Clone(m.Frame), len(m.Frame)
 		case p.memory != nil && route.Publisher.Latching: // it may be used long after the others of its chunk
 			it.Frame, it.retained = slices.Clone(m.Frame), len(m.Frame)
+		default:
+			p.paid = min(p.paid+m.Share, maxAheadBytes)
 		}
 		if !route.Private && p.request.Shift != 0 {
 			it.Frame = p.shifter.shift(route.Topic.Stamps, it.Frame, p.request.Shift)
@@ -245,17 +247,17 @@ func (p *pass) queueMessages(ctx context.Context) bool {
 	return !p.request.isSuperseded() && p.pushArrival(ctx, transport.Forever) && ctx.Err() == nil
 }
 
-// pushMemory queues the memory that cursors have left, behind all messages in it. If no message was queued
-// since the last time, it forgets the memory: the queue is bounded by its messages.
+// pushMemory queues the memory that cursors have left, behind all messages in it. It costs nothing in the queue:
+// what messages have not paid for, at least by half, it forgets. These are copies, or not played.
 func (p *pass) pushMemory(ctx context.Context) bool {
 	left := p.memory.left
 	p.memory.left = left[:0]
 	defer clear(left)
-	if p.count == p.returned {
-		return true
-	}
-	p.returned = p.count
 	for _, b := range left {
+		if 2*p.paid < len(b) {
+			continue
+		}
+		p.paid = max(0, p.paid-len(b))
 		if !p.queue.Push(ctx, Item{Frame: b, Epoch: p.request.epoch}) {
 			return false
 		}
