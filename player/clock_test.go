@@ -19,6 +19,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/readahead"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
@@ -179,9 +180,14 @@ func TestNoBurstAfterTheDisk(t *testing.T) {
 		if got := g.control.Status().Starving; got != 4930*ms {
 			t.Errorf("waits for the disk for %v", got)
 		}
+		g.queue.Push(t.Context(), readahead.Item{Frame: []byte("memory")}) // it does not end the wait
+		synctest.Wait()
 		g.load(t.Context(), 80*ms, 90*ms, 100*ms)
 		g.queue.Close(0)
 		<-paced
+		if n := g.queue.StarvedCount(); n != 2 {
+			t.Errorf("starved %d times", n)
+		}
 		want := []string{
 			"0s message 0", "10ms message 1", "60ms message 0", "70ms message 1",
 			"5s message 0", "5.01s message 1", "5.02s message 2",

@@ -39,17 +39,18 @@ type pacer struct {
 func (c *conductor) pace(ctx context.Context) {
 	c.time.Attach()
 	queue := c.readahead.Queue
+	starved := false // the next message comes late
 	for run := make([]readahead.Item, 0, readahead.RunItems); ; {
 		var ok bool
 		run, ok = queue.Pop(ctx, run[:0])
 		c.pacer.nextCheck = transport.Forever // starved tells of a delay in Pop
-		starved := queue.LastWait > maxCatchUp
+		starved = starved || queue.LastWait > maxCatchUp
 		for i := range run {
 			if ok = ok && c.playItem(ctx, &run[i], starved); !ok {
 				break
 			}
+			starved = starved && run[i].Memory()
 			run[i] = readahead.Item{} // frees the chunk
-			starved = false
 		}
 		if !ok && (len(run) > 0 || !c.waitAtEnd(ctx)) {
 			break

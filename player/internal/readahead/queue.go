@@ -78,7 +78,7 @@ func NewQueue(maxBytes, maxItems int) *Queue {
 }
 
 // Push waits for room and adds the item. It reports false if ctx or the epoch of the item
-// ended before. A message larger than the bound is accepted when the queue is empty.
+// ended before. A message larger than the bound is accepted when no other is queued. Memory ends no wait of Pop.
 func (q *Queue) Push(ctx context.Context, it Item) bool {
 	cost := it.cost()
 	for {
@@ -87,10 +87,10 @@ func (q *Queue) Push(ctx context.Context, it Item) bool {
 			q.mu.Unlock()
 			return false
 		}
-		if q.ring.count == 0 || q.ring.count < q.maxItems && q.ring.bytes+cost <= q.window {
+		if q.ring.bytes == 0 || q.ring.count < q.maxItems && q.ring.bytes+cost <= q.window {
 			q.ring.append(it, cost)
-			wake := q.popWaiting
-			q.popWaiting = false
+			wake := q.popWaiting && !it.Memory()
+			q.popWaiting = q.popWaiting && !wake
 			q.mu.Unlock()
 			if wake {
 				signal(q.notEmpty)

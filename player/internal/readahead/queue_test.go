@@ -77,6 +77,32 @@ func TestQueueCountsChunkShare(t *testing.T) {
 	}
 }
 
+// Memory takes no room of messages, however large they are, and nobody waits for it.
+func TestQueueOfMemory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := NewQueue(10, 10)
+		memory := Item{Frame: make([]byte, 100)}
+		popped := make(chan []Item)
+		go func() {
+			run, _ := q.Pop(t.Context(), make([]Item, 0, RunItems))
+			popped <- run
+		}()
+		synctest.Wait()
+		q.Push(t.Context(), memory)
+		synctest.Wait()
+		select {
+		case run := <-popped:
+			t.Fatalf("got %d items without a message", len(run))
+		default:
+		}
+		q.Push(t.Context(), testItem(1000))
+		if run := <-popped; len(run) != 2 || !run[0].Memory() || q.StarvedCount() != 1 {
+			t.Errorf("got %d items, starved %d times", len(run), q.StarvedCount())
+		}
+	})
+}
+
 func TestQueueEndsWithContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
