@@ -26,14 +26,20 @@ func (o *Output) Done(memory []byte) {
 	}
 	u := used{memory: memory}
 	for _, t := range o.topics {
-		if t != nil && !t.sentUpTo(t.messages) {
+		if t == nil || t.sent == t.messages {
+			continue
+		}
+		if held := uint64(t.publication.Held()); held < t.messages {
+			t.sent = max(t.sent, t.messages-held)
+		}
+		if t.sent < t.messages {
 			u.topics = append(u.topics, unsent{t, t.messages})
 		}
 	}
 	o.used = append(o.used, u)
 	bytes := 0
 	o.used = slices.DeleteFunc(o.used, func(u used) bool {
-		sent := !slices.ContainsFunc(u.topics, func(w unsent) bool { return !w.topic.sentUpTo(w.count) })
+		sent := !slices.ContainsFunc(u.topics, func(w unsent) bool { return w.topic.sent < w.count })
 		if sent {
 			o.reuse(u.memory)
 		} else {
@@ -44,15 +50,4 @@ func (o *Output) Done(memory []byte) {
 	for ; bytes > maxUsedBytes; o.used = slices.Delete(o.used, 0, 1) {
 		bytes -= cap(o.used[0].memory)
 	}
-}
-
-// sentUpTo reports whether the first messages of the topic are with no subscriber any more, except as latched
-// messages.
-func (t *Topic) sentUpTo(messages uint64) bool {
-	if t.sent < messages {
-		if held := uint64(t.publication.Held()); held < t.messages {
-			t.sent = max(t.sent, t.messages-held)
-		}
-	}
-	return t.sent >= messages
 }

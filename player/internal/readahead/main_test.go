@@ -6,4 +6,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The chunks of tests are small.
+func TestMain(m *testing.M) {
+	Mangle = true
+	goleak.VerifyTestMain(m)
+}

@@ -21,7 +21,7 @@ const (
 	maxFreeBytes = maxAheadBytes
 )
 
-// Mangle makes Put overwrite what it gets, so that tests find messages that are used too long.
+// Mangle makes Put overwrite what it gets, memory of any size, so that tests find messages that are used too long.
 var Mangle bool
 
 // Take implements rosbag.Memory. It does not return memory that is far too large: the bounds of the queue are
@@ -47,7 +47,14 @@ func (m *Memory) remove(i int) {
 }
 
 // Left implements rosbag.Memory.
-func (m *Memory) Left(b []byte) { m.left = append(m.left, b) }
+func (m *Memory) Left(b []byte) {
+	if Mangle || isKept(b) {
+		m.left = append(m.left, b)
+	}
+}
+
+// isKept reports whether memory is of a size that is worth to be used again.
+func isKept(b []byte) bool { return cap(b) >= minReused && cap(b) <= maxFreeBytes/4 }
 
 // Put gives memory back that nobody uses any more: no message in it is queued for a subscriber, or latched.
 func (m *Memory) Put(b []byte) {
@@ -58,7 +65,7 @@ func (m *Memory) Put(b []byte) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.closed || cap(b) < minReused || cap(b) > maxFreeBytes/4 {
+	if m.closed || !isKept(b) {
 		return
 	}
 	m.free = append(m.free, b)
