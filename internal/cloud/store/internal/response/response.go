@@ -31,10 +31,14 @@ const (
 // Version of the object.
 type Transport struct{ Next http.RoundTripper }
 
-// NewTransport returns a transport with Go's settings but for the bound of a header.
+// keptConnections to a server wait for the next request: as many as are used at once. Each new one costs handshakes.
+const keptConnections = 10
+
+// NewTransport returns a transport with Go's settings but for the bound of a header and for the connections it keeps.
 func NewTransport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxResponseHeaderBytes = MaxHeaderBytes
+	t.MaxIdleConnsPerHost = keptConnections
 	return t
 }
 

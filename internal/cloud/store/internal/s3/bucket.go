@@ -139,6 +139,9 @@ func (b *Bucket) List(ctx context.Context, prefix string, deep bool) iter.Seq2[d
 				}
 			}
 			if p.Next == "" {
+				if p.IsTruncated {
+					yield(driver.Object{}, place.BadResponse("the server's list goes on, but it does not say where"))
+				}
 				return
 			}
 			query.Set("continuation-token", p.Next)

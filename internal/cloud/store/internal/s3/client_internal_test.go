@@ -9,14 +9,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/put"
+	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/response"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
 )
 
@@ -349,6 +352,51 @@ func TestCredentialsMissing(t *testing.T) {
 	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/")
 	err = b.at.Explain(b.Delete(t.Context(), "a.bag"))
 	if !errors.Is(err, place.ErrDenied) || !strings.Contains(err.Error(), "the credentials cannot be used: ") {
+		t.Error(err)
+	}
+}
+
+// TestConnectionsKept: as many connections are kept as reads are in flight. Each new one would cost handshakes.
+func TestConnectionsKept(t *testing.T) {
+	const parallel = 8
+	var all sync.WaitGroup
+	b := serve(t, func(http.ResponseWriter, *http.Request) {
+		all.Done()
+		all.Wait() // so that they are in flight at once
+	}, "")
+	var opened atomic.Int64
+	transport := b.client.Transport.(response.Transport).Next.(*http.Transport)
+	dial := transport.DialContext
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		opened.Add(1)
+		return dial(ctx, network, address)
+	}
+	for range 3 {
+		all.Add(parallel)
+		var group sync.WaitGroup
+		for range parallel {
+			group.Go(func() {
+				if err := b.Delete(t.Context(), "a.bag"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+	}
+	if n := opened.Load(); n != parallel {
+		t.Errorf("%d connections, want %d", n, parallel)
+	}
+}
+
+// TestListEndsEarly: a list that says that it goes on, but not where, is not taken for a whole one.
+func TestListEndsEarly(t *testing.T) {
+	b := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>")
+	}, "")
+	var err error
+	for _, err = range b.List(t.Context(), "", true) {
+	}
+	if !errors.Is(err, place.ErrBadResponse) {
 		t.Error(err)
 	}
 }

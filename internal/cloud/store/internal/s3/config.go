@@ -81,7 +81,7 @@ func parse(at place.Place) (*config, error) {
 		return nil, at.Fail(place.ErrDenied, "%v: check AWS_PROFILE and the parameter profile of the URL", err)
 	}
 	c.region = cmp.Or(c.region, os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), profile["region"])
-	if strings.ContainsFunc(c.region, func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') }) {
+	if !isRegion(c.region) {
 		return nil, at.Fail(nil, "the region %.40q is none: set AWS_REGION, or add ?region=NAME to the URL", c.region)
 	}
 	c.bundle = cmp.Or(os.Getenv("AWS_CA_BUNDLE"), profile["ca_bundle"])
@@ -90,11 +90,21 @@ func parse(at place.Place) (*config, error) {
 			return nil, at.Fail(nil, "endpoint_url of the profile is not the address of a store: want http://HOST:PORT or https://HOST")
 		}
 	}
+	if c.endpoint != nil { // proxies pass the header Host on without it, and it is signed
+		port := map[string]string{place.SchemeHTTP: ":80", place.SchemeHTTPS: ":443"}[c.endpoint.Scheme]
+		c.endpoint.Host = strings.TrimSuffix(c.endpoint.Host, port)
+	}
 	if c.checksums, err = whenSupported(at, "request_checksum_calculation", request, profile); err != nil {
 		return nil, err
 	}
 	c.verify, err = whenSupported(at, "response_checksum_validation", reply, profile)
 	return c, err
+}
+
+// isRegion reports whether a text may be the name of a region, which is part of a host. The longest has 16 characters.
+func isRegion(name string) bool {
+	return len(name) < 40 &&
+		!strings.ContainsFunc(name, func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') })
 }
 
 // setEncryption checks the encryption that the URL demands.
