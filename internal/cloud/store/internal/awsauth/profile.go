@@ -26,7 +26,11 @@ func readProfiles() (profiles, error) {
 		{"AWS_CONFIG_FILE", "config", "profile "},
 		{"AWS_SHARED_CREDENTIALS_FILE", "credentials", ""},
 	} {
-		path := cmp.Or(os.Getenv(file.variable), filepath.Join(home, ".aws", file.name))
+		path := os.Getenv(file.variable)
+		if path == "" && home == "" { // what is below the current directory may be anybody's
+			continue
+		}
+		path = cmp.Or(path, filepath.Join(home, ".aws", file.name))
 		if err := all.read(path, file.prefix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}

@@ -20,8 +20,11 @@ var ErrNone = errors.New("no credentials were found")
 // renewBefore is how long before their end credentials are renewed.
 const renewBefore = 5 * time.Minute
 
-// processTimeout bounds a program that prints credentials.
-const processTimeout = time.Minute
+// Bounds of a program that prints credentials, and of those that it leaves behind.
+const (
+	processTimeout = time.Minute
+	childrenDelay  = time.Second
+)
 
 // Provider finds credentials, and keeps them until they end. It is safe for concurrent use.
 type Provider struct {
@@ -52,11 +55,18 @@ func (p *Provider) Credentials(ctx context.Context) (Credentials, error) {
 	return c, err
 }
 
-// Forget has the next call look for credentials again.
-func (p *Provider) Forget() {
+// Forget has the next call look for credentials again, unless it has found others than these meanwhile. It reports
+// whether that may help: credentials without an end stay what they are.
+func (p *Provider) Forget(ended Credentials) bool {
+	if ended.Expires.IsZero() {
+		return false
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.found = Credentials{}
+	if p.found == ended {
+		p.found = Credentials{}
+	}
+	return true
 }
 
 // find looks for credentials in the order in which the AWS tools do.
@@ -191,7 +201,9 @@ func fromProcess(ctx context.Context, line string) (Credentials, error) {
 	if runtime.GOOS == "windows" {
 		shell, flag = "cmd.exe", "/C"
 	}
-	out, err := exec.CommandContext(ctx, shell, flag, line).Output() //nolint:gosec // the user's own files name it
+	cmd := exec.CommandContext(ctx, shell, flag, line) //nolint:gosec // the user's own files name it
+	cmd.WaitDelay = childrenDelay
+	out, err := cmd.Output()
 	if err != nil {
 		return Credentials{}, fmt.Errorf("credential_process of the profile: %w", err)
 	}

@@ -243,7 +243,9 @@ func TestRenewed(t *testing.T) {
 	if err := ask(); err != nil {
 		t.Error(err)
 	}
-	p.Forget()
+	if c, err := p.Credentials(t.Context()); err != nil || p.Forget(awsauth.Credentials{}) || !p.Forget(c) {
+		t.Error(err)
+	}
 	if err := ask(); err == nil {
 		t.Error("credentials that were forgotten are used")
 	}

@@ -19,8 +19,14 @@ import (
 	"time"
 )
 
-// maxAnswerBytes bounds an answer with credentials.
-const maxAnswerBytes = 64 << 10
+// Bounds of an answer with credentials.
+const (
+	maxAnswerBytes = 64 << 10
+	roleTimeout    = time.Minute
+)
+
+// ErrAway means that the service that gives out roles sends no answer, or none at the moment.
+var ErrAway = errors.New("the service for roles is not available")
 
 // assume takes a role with credentials.
 func (p *Provider) assume(ctx context.Context, c Credentials, role Profile) (Credentials, error) {
@@ -62,6 +68,8 @@ func (p *Provider) askSTS(ctx context.Context, with *Credentials, form url.Value
 	}
 	address := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_STS"), os.Getenv("AWS_ENDPOINT_URL"), "https://sts."+region+"."+domain)
 	body := []byte(form.Encode())
+	ctx, cancel := context.WithTimeout(ctx, roleTimeout)
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(address, "/")+"/", bytes.NewReader(body)) //nolint:gosec // the environment names the service
 	if err != nil {
 		return Credentials{}, errors.New("the address of the service for roles is no URL")
@@ -72,8 +80,11 @@ func (p *Provider) askSTS(ctx context.Context, with *Credentials, form url.Value
 		Sign(req, hex.EncodeToString(hash[:]), *with, "sts", region, time.Now())
 	}
 	status, text, err := do(p.Client, req)
-	if err != nil {
-		return Credentials{}, err
+	switch {
+	case err != nil:
+		return Credentials{}, fmt.Errorf("%w: %w", ErrAway, err)
+	case status >= http.StatusInternalServerError, status == http.StatusTooManyRequests:
+		return Credentials{}, fmt.Errorf("%w (status %d)", ErrAway, status)
 	}
 	var answer struct { // of AssumeRole, of AssumeRoleWithWebIdentity, or an error
 		Own    stsCredentials `xml:"AssumeRoleResult>Credentials"`
@@ -116,11 +127,12 @@ const (
 	machineAddress   = "http://169.254.169.254"
 )
 
-// local returns a client for services of this machine: without a proxy, and without long waits where there is none.
+// local returns a client for services of this machine: without a proxy, without long waits where there is none, and
+// without redirects, which would lead tokens elsewhere.
 func local() *http.Client {
 	return &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
 		DialContext: (&net.Dialer{Timeout: time.Second}).DialContext, DisableKeepAlives: true,
-	}}
+	}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // fromContainer asks the service that the environment of a container names.
@@ -143,7 +155,8 @@ func (p *Provider) fromContainer(ctx context.Context) (Credentials, error) {
 	return ask(ctx, http.MethodGet, address, map[string]string{"Authorization": token}, "the service of the container")
 }
 
-// fromEC2 asks the service that a machine of EC2 has for its programs.
+// fromEC2 asks the service that a machine of EC2 has for its programs. Its token does not reach containers, unless the
+// machine is set up for that: then the answers may be had without.
 func (p *Provider) fromEC2(ctx context.Context) (Credentials, error) {
 	if strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "true") {
 		return Credentials{}, ErrNone
@@ -151,7 +164,9 @@ func (p *Provider) fromEC2(ctx context.Context) (Credentials, error) {
 	base := cmp.Or(os.Getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT"), machineAddress)
 	base = strings.TrimSuffix(base, "/") + "/latest/"
 	token, err := text(ctx, http.MethodPut, base+"api/token", map[string]string{"X-Aws-Ec2-Metadata-Token-Ttl-Seconds": "300"})
-	if err != nil { // not a machine of EC2
+	var op *net.OpError
+	away := errors.As(err, &op) && op.Op == "dial" // not a machine of EC2
+	if err != nil && (away || ctx.Err() != nil || strings.EqualFold(os.Getenv("AWS_EC2_METADATA_V1_DISABLED"), "true")) {
 		return Credentials{}, fmt.Errorf("%w (%w)", ErrNone, err)
 	}
 	header := map[string]string{"X-Aws-Ec2-Metadata-Token": token}

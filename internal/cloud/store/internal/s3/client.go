@@ -77,6 +77,8 @@ type Error struct {
 	Code    string // of the protocol, or the words of the status
 	Message string // may be empty
 	Region  string // of the bucket, if the request went to another one
+
+	renew bool // the credentials have ended, and others may be found
 }
 
 // Error implements error.
@@ -116,8 +118,15 @@ var transient = []string{
 	"TooManyRequestsException", "BandwidthLimitExceeded", "LimitExceededException", "PriorRequestNotComplete", "EC2ThrottledException",
 }
 
-// clockCodes are the codes of requests whose time the server does not accept.
-var clockCodes = []string{"RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"}
+// clockCodes are the codes of requests whose time the server does not accept. The response to a HEAD has the words of its
+// status only.
+var clockCodes = []string{"RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture", "Forbidden"}
+
+// endedCodes are the codes of requests whose credentials have ended; the last one is that of a HEAD.
+var endedCodes = []string{"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "BadRequest"}
+
+// maxLearned is how often a request is sent again with what a response has shown: a region, a clock, credentials.
+const maxLearned = 3
 
 // repeatable reports whether a request that has failed may be sent again.
 func (r *request) repeatable(err error) bool {
@@ -139,15 +148,15 @@ func (r *request) repeatable(err error) bool {
 
 // do sends a request, again if it may be, and returns a response that is no error.
 func (b *Bucket) do(ctx context.Context, r *request) (*http.Response, error) {
-	moved := false
+	learned := 0
 	for attempt := 1; ; attempt++ {
 		resp, err := b.send(ctx, r)
 		if err == nil {
 			return resp, nil
 		}
 		var said *Error
-		if errors.As(err, &said) && !moved && b.learn(said, resp) { // a region or a clock: once, and at once
-			moved, attempt = true, attempt-1
+		if errors.As(err, &said) && learned < maxLearned && (said.renew || b.learn(said, resp)) {
+			learned, attempt = learned+1, attempt-1
 			continue
 		}
 		if ctx.Err() != nil || attempt == attempts || !r.repeatable(err) {
@@ -173,7 +182,7 @@ func (b *Bucket) learn(said *Error, resp *http.Response) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch skew := time.Until(now); {
-	case region != "" && region != b.region && b.endpoint == nil && len(region) < 40:
+	case region != "" && region != b.region && b.endpoint == nil && isRegion(region):
 		b.region = region
 		return true
 	case err == nil && wrongClock && (skew-b.skew).Abs() > maxSkew:
@@ -199,12 +208,12 @@ func (b *Bucket) send(ctx context.Context, r *request) (*http.Response, error) {
 			return nil, credentialError(err)
 		}
 	}
-	for hop := 0; ; hop++ {
+	for hop, signed := 0, !b.anonymous; ; hop++ {
 		req, err := b.build(ctx, r, u)
 		if err != nil {
 			return nil, err
 		}
-		if !b.anonymous {
+		if signed {
 			awsauth.Sign(req, r.payload(u), creds, "s3", region, time.Now().Add(skew))
 		}
 		resp, err := b.watched(req, r.object)
@@ -215,21 +224,31 @@ func (b *Bucket) send(ctx context.Context, r *request) (*http.Response, error) {
 			return resp, nil
 		}
 		next := redirected(resp)
-		err = readError(resp)
+		said := readError(resp)
 		if next == nil {
-			return resp, err
+			said.renew = slices.Contains(endedCodes, said.Code) && b.creds.Forget(creds)
+			return resp, said
 		}
 		if hop == maxHops {
 			return resp, place.BadResponse("the server redirects more than %d times", maxHops)
 		}
-		u = next
+		u, signed = next, signed && b.isStore(u.Hostname(), next.Hostname())
 	}
+}
+
+// isStore reports whether the host that a request is redirected to is part of the store, and may see what signs.
+func (b *Bucket) isStore(from, to string) bool {
+	amazon := b.endpoint == nil && (strings.HasSuffix(to, ".amazonaws.com") || strings.HasSuffix(to, ".amazonaws.com.cn"))
+	return amazon || to == from || strings.HasSuffix(to, "."+from)
 }
 
 // credentialError is an error of finding credentials.
 func credentialError(err error) error {
-	if errors.Is(err, awsauth.ErrNone) {
+	switch {
+	case errors.Is(err, awsauth.ErrNone):
 		return errors.Join(errCredentials, place.ErrNoCredentials)
+	case errors.Is(err, awsauth.ErrAway):
+		return place.WithKind(place.ErrUnreachable, err)
 	}
 	return &unusable{err}
 }
@@ -290,6 +309,10 @@ func (b *Bucket) build(ctx context.Context, r *request, u *url.URL) (*http.Reque
 	}
 	req.URL = &at // String and Parse would lose the encoding of the path
 	req.ContentLength = r.size
+	req.GetBody = nil
+	if r.body != nil { // for a connection that the server has closed before anything was sent
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(r.body()), nil }
+	}
 	if r.size == 0 {
 		req.Body = nil
 	}
@@ -313,7 +336,15 @@ func (b *Bucket) watched(req *http.Request, object bool) (*http.Response, error)
 	timer := time.AfterFunc(idleTimeout, func() { cancel(place.ErrIdle) })
 	req = req.WithContext(ctx)
 	if req.Body != nil && req.Body != http.NoBody {
-		req.Body = &idleTimeoutBody{Reader: b.meter.Reader(ctx, req.Body), Closer: req.Body, timer: timer}
+		counted := func(body io.ReadCloser) io.ReadCloser {
+			return &idleTimeoutBody{Reader: b.meter.Reader(ctx, body), Closer: body, timer: timer}
+		}
+		req.Body = counted(req.Body)
+		again := req.GetBody
+		req.GetBody = func() (io.ReadCloser, error) {
+			body, err := again()
+			return counted(body), err
+		}
 	}
 	resp, err := b.client.Do(req)
 	if err != nil {
@@ -363,7 +394,7 @@ func (m *idleTimeoutBody) Close() error {
 
 // readError reads the body of an error. The response to a HEAD has none, and that of a proxy no XML: then the words of
 // the status are the code.
-func readError(resp *http.Response) error {
+func readError(resp *http.Response) *Error {
 	defer resp.Body.Close() //nolint:errcheck // only read from
 	text, err := io.ReadAll(resp.Body)
 	e := &Error{Status: resp.StatusCode}
