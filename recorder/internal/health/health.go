@@ -74,9 +74,10 @@ func New(c Config) *Watcher {
 // Run watches until ctx is done. What ends then was not found: the links are about to be closed.
 func (w *Watcher) Run(ctx context.Context) {
 	var wg sync.WaitGroup
-	// owner: Run; ends when ctx is done.
+	// owner: Run; ends when doubted is closed.
 	wg.Go(func() { w.answer(ctx) })
 	defer wg.Wait()
+	defer close(w.doubted)
 	tick := time.NewTicker(finding.Every)
 	defer tick.Stop()
 	w.look(time.Now()) // a recording that ends at once has expectations, too
@@ -87,6 +88,9 @@ func (w *Watcher) Run(ctx context.Context) {
 		case played := <-w.asked:
 			w.decide(played)
 		case <-ctx.Done():
+			for w.asking { // nobody is waited for any more: the answers come at once
+				w.decide(<-w.asked)
+			}
 			w.end()
 			return
 		}
@@ -143,16 +147,11 @@ func (w *Watcher) ask() {
 	}
 }
 
-// answer finds out which topics in doubt players publish, until ctx is done. A publisher about which there is no answer
-// in time is no player.
+// answer finds out which topics in doubt players publish. A publisher about which there is no answer in time, or before
+// ctx is done, is no player.
 func (w *Watcher) answer(ctx context.Context) {
-	for {
-		select {
-		case topics := <-w.doubted:
-			w.asked <- w.playedOf(ctx, topics)
-		case <-ctx.Done():
-			return
-		}
+	for topics := range w.doubted {
+		w.asked <- w.playedOf(ctx, topics)
 	}
 }
 

@@ -101,6 +101,17 @@ func TestWatcher(t *testing.T) {
 			want:  []string{"warn: a topic is silent /imu for 2 s (publisher there but mute)", "warn: the stamps of a topic are off /gps 1 h behind"},
 			marks: []string{"20: silent /imu", "19: stamps off /gps: 1 h behind"}, asked: 1,
 		},
+		"the recording ends before the master answers": {
+			hangs: true,
+			topics: map[string]func(time.Duration, *finding.Arrivals) bool{"/gps": func(at time.Duration, a *finding.Arrivals) bool {
+				a.Stamp = -1
+				if at > 56*time.Second {
+					a.Stamp = -int64(time.Hour)
+				}
+				return true
+			}},
+			want: []string{"warn: the stamps of a topic are off /gps 1 h behind"}, marks: []string{"56: stamps off /gps: 1 h behind"}, asked: 1,
+		},
 		"a player":                         {topics: map[string]func(time.Duration, *finding.Arrivals) bool{"/played": stamped(-time.Hour)}, asked: 1},
 		"a simulation":                     {sim: true, topics: map[string]func(time.Duration, *finding.Arrivals) bool{"/gps": stamped(-time.Hour)}},
 		"ends together with the recording": {topics: map[string]func(time.Duration, *finding.Arrivals) bool{"/a": between(59, 99)}},
@@ -116,6 +127,7 @@ func TestWatcher(t *testing.T) {
 					IsPlayer: func(ctx context.Context, p string) bool {
 						if tc.hangs {
 							<-ctx.Done()
+							<-time.After(time.Millisecond)
 						}
 						return p == "/of/played"
 					},
