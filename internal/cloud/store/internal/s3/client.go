@@ -148,15 +148,15 @@ func (r *request) repeatable(err error) bool {
 
 // do sends a request, again if it may be, and returns a response that is no error.
 func (b *Bucket) do(ctx context.Context, r *request) (*http.Response, error) {
-	learned := 0
+	learned, renewed := 0, false
 	for attempt := 1; ; attempt++ {
 		resp, err := b.send(ctx, r)
 		if err == nil {
 			return resp, nil
 		}
 		var said *Error
-		if errors.As(err, &said) && learned < maxLearned && (said.renew || b.learn(said, resp)) {
-			learned, attempt = learned+1, attempt-1
+		if errors.As(err, &said) && learned < maxLearned && (b.learn(said, resp) || said.renew && !renewed) {
+			learned, renewed, attempt = learned+1, renewed || said.renew, attempt-1
 			continue
 		}
 		if ctx.Err() != nil || attempt == attempts || !r.repeatable(err) {

@@ -131,6 +131,11 @@ func TestTokenEnded(t *testing.T) {
 			t.Errorf("asked %d times, %v", asked.Load(), err)
 		}
 	}
+	b.creds = &awsauth.Provider{Client: b.client}
+	asked.Store(2) // none is accepted
+	if _, err := b.Attributes(t.Context(), "a.bag"); err == nil || asked.Load() != 4 {
+		t.Errorf("asked %d times, %v", asked.Load()-2, err)
+	}
 }
 
 // TestRoleServiceAway: while the service for roles is away, the store is not reachable, rather than refusing.
