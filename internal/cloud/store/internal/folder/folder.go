@@ -173,7 +173,8 @@ func (d *Folder) List(ctx context.Context, prefix string, deep bool) iter.Seq2[d
 			return
 		}
 		folder, _ := path.Split(prefix)
-		start := filepath.Join(d.root, filepath.FromSlash(folder))
+		// The separator at the end has links followed.
+		start := filepath.Join(d.root, filepath.FromSlash(folder)) + string(filepath.Separator)
 		err := filepath.WalkDir(start, func(p string, entry fs.DirEntry, err error) error {
 			if err == nil {
 				err = ctx.Err()

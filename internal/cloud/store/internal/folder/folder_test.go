@@ -254,3 +254,29 @@ func TestParameters(t *testing.T) {
 		}
 	}
 }
+
+// TestListLinked: a directory, or a folder in it, that is named by a link has the objects of the one it points to.
+func TestListLinked(t *testing.T) {
+	dir := t.TempDir()
+	all := filepath.Join(dir, "all")
+	if err := errors.Join(os.MkdirAll(filepath.Join(all, "d"), 0o700), os.WriteFile(filepath.Join(all, "a.bag"), nil, 0o600),
+		os.WriteFile(filepath.Join(all, "d", "b.bag"), nil, 0o600), os.Symlink(all, filepath.Join(dir, "link")),
+		os.Symlink("d", filepath.Join(all, "e"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, root := range []string{"all", "link"} {
+		d := open(t, filepath.Join(dir, root), "")
+		for prefix, want := range map[string]string{"": "a.bag", "d/": "d/b.bag", "e/": "e/b.bag"} {
+			var got []string
+			for o, err := range d.List(t.Context(), prefix, false) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, o.Key)
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("%s, %q: %q, want %s", root, prefix, got, want)
+			}
+		}
+	}
+}
