@@ -3,12 +3,14 @@ package player
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/stage"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
@@ -56,6 +58,9 @@ func (s *keepingSender) Unlatch()                { s.last = nil }
 
 func (s *keepingSender) Publish(frame []byte) {
 	g := s.graph
+	if text := string(frame); !strings.HasSuffix(text, "end") {
+		g.t.Errorf("%s: %.20q is published", s.topic, text)
+	}
 	if s.latching {
 		if s.last != nil && !strings.HasSuffix(string(s.last), "end") {
 			g.t.Errorf("%s: the latched message became %q", s.topic, s.last)
@@ -95,6 +100,45 @@ func TestQueuedMessagesStay(t *testing.T) {
 			s, err := playFake(t.Context(), g, Options{Bags: testplay.OpenBags(t, data), Immediate: true})
 			if err != nil || s.Messages != count || g.let != count-7-40 {
 				t.Errorf("%d messages, %d let go, %v", s.Messages, g.let, err)
+			}
+		})
+	}
+}
+
+// Subscribers get what was recorded, and what they have not read stays, wherever play is steered: over bags that
+// overlap, whose chunks overlap and are unpacked again.
+func TestMessagesStayWhereverPlayGoes(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(2) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		var bags [2][]testplay.Message
+		for i := range 600 {
+			c := testplay.Conn{Topic: "/" + string("abc"[rnd.IntN(3)]), CallerID: "/n"}
+			c.Latching = c.Topic == "/c" && rnd.IntN(2) == 0
+			at := time.Duration(max(0, i+rnd.IntN(100)-50)) * ms
+			text := fmt.Sprint(i, c.Topic, strings.Repeat("x", rnd.IntN(3000)), "end")
+			bags[i%2] = append(bags[i%2], testplay.Message{Conn: c, At: at, Text: text})
+		}
+		how := bagfmt.WriterOptions{ChunkBytes: 20_000, Compression: rosbag.CompressionLZ4}
+		o := Options{Rate: 1, Loop: true, LoopShift: rnd.IntN(2) == 0}
+		for i, messages := range bags {
+			file := bytes.NewReader(testplay.MakeBag(t, how, messages...))
+			o.Bags = append(o.Bags, testplay.Open(t, fmt.Sprint(i), file, file.Size(), bagfmt.ReaderOptions{CacheBytes: 70_000}))
+		}
+		orders := ordersAt{}
+		for i := range 40 {
+			orders[time.Duration(i+1)*50*ms+1] = []func(control.Control){
+				seek(time.Duration(rnd.IntN(600)) * ms), toggle, step, back,
+				func(c control.Control) { _ = c.SetTopic("/c", rnd.IntN(2) == 0) },
+			}[rnd.IntN(5)]
+		}
+		orders[3*time.Second] = stop
+		synctest.Test(t, func(t *testing.T) {
+			room := map[string]int{"/a": rnd.IntN(5), "/b": 1 + rnd.IntN(50), "/c": rnd.IntN(10)}
+			g := &keepingGraph{fakeGraph: newFakeGraph(), t: t, room: room, kept: map[string][]keptFrame{}}
+			steerOn(t, g, g.fakeGraph, o, orders)
+			if g.let == 0 {
+				t.Error("nothing was played")
 			}
 		})
 	}

@@ -14,12 +14,19 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/stage"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // steer plays in a bubble, with orders given at their times, and returns what happened.
-func steer(t *testing.T, g *fakeGraph, o Options, orders map[time.Duration]func(control.Control)) control.Summary {
+func steer(t *testing.T, g *fakeGraph, o Options, orders ordersAt) control.Summary {
+	t.Helper()
+	return steerOn(t, g, g, o, orders)
+}
+
+// steerOn is steer on a graph that is made of g.
+func steerOn(t *testing.T, on stage.Graph, g *fakeGraph, o Options, orders ordersAt) control.Summary {
 	t.Helper()
 	given := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -37,7 +44,7 @@ func steer(t *testing.T, g *fakeGraph, o Options, orders map[time.Duration]func(
 			}
 		}()
 	}
-	s, err := playFake(ctx, g, o)
+	s, err := playFake(ctx, on, o)
 	if err != nil {
 		t.Fatal(err)
 	}
