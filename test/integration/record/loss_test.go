@@ -116,7 +116,7 @@ func TestLostLinks(t *testing.T) {
 		if code := rec.Wait(); code != 3 {
 			t.Errorf("exit code %d", code)
 		}
-		for _, want := range []string{"broken links: /one on /killed (1, ", "s without)\nreconnected: /two (1 on 1 topic, ", "links to publishers were lost (1)", "lost: none", "missed: none"} {
+		for _, want := range []string{"broken links: /one on /killed (1, ", "s without)\n", "\nreconnected: /two (1 on 1 topic, ", "links to publishers were lost (1)", "lost: none", "missed: none"} {
 			if !strings.Contains(rec.Out.String(), want) {
 				t.Errorf("no %q in:\n%s", want, rec.Out.String())
 			}

@@ -155,7 +155,7 @@ func (b *Bucket) do(ctx context.Context, r *request) (*http.Response, error) {
 			return resp, nil
 		}
 		var said *Error
-		if errors.As(err, &said) && learned < maxLearned && (b.learn(said, resp) || said.renew && !renewed) {
+		if resp != nil && errors.As(err, &said) && learned < maxLearned && (b.learn(said, resp) || said.renew && !renewed) {
 			learned, renewed, attempt = learned+1, renewed || said.renew, attempt-1
 			continue
 		}

@@ -107,6 +107,18 @@ func TestLostConnection(t *testing.T) {
 	}
 }
 
+// TestOtherPartFailed: a part whose context ends because the server has refused another part has the error of that one,
+// but no response.
+func TestOtherPartFailed(t *testing.T) {
+	b := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") }, "")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	refused := &Error{Status: http.StatusForbidden, Code: "AccessDenied"}
+	cancel(refused)
+	if _, err := b.do(ctx, &request{method: http.MethodHead}); !errors.Is(err, refused) {
+		t.Error(err)
+	}
+}
+
 // TestClock: a robot whose clock is wrong signs with the time of the server.
 func TestClock(t *testing.T) {
 	ahead := 26 * time.Hour
