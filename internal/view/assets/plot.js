@@ -14,6 +14,7 @@ let series = []; // {topic, path, sets: [one for each bag: {columns, bands, erro
 let data = null; // {from, to, columns} of what is in series
 let exact = []; // values under the cursor
 let exactAt = null;
+let selection = 0; // grows when other fields or bags are plotted: an answer about those before is of no use
 let status = "", skew = 0;
 
 export function plotPanel() {
@@ -73,6 +74,7 @@ export function plotPanel() {
     state.fields = series.map(({ topic, path }) => ({ topic, path }));
     exact = [];
     exactAt = null;
+    selection++;
     names();
     load();
     if (!state.live) remember();
@@ -136,9 +138,10 @@ export function plotPanel() {
   const loadSoon = settled(load, 200);
 
   const askValues = latest(async (signal) => {
-    const at = pointedAt() ?? state.at;
+    const at = pointedAt() ?? state.at, mine = selection;
     const all = [];
     for (const { bag, shift } of bags()) all.push(await get(signal, "values", { bag, at: at + shift, f: fields() }));
+    if (mine !== selection) return;
     exact = all;
     exactAt = at;
     names();
