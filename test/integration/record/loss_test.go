@@ -64,10 +64,17 @@ func TestMissedMessages(t *testing.T) {
 		Values  map[string]string
 	}
 	g.Python(&status, "summary.py", "out.bag")
-	if len(status) != 2 || status[1].Name != "gorecord: /cloud" || status[1].Level != 1 || status[1].Values["missed from /burst"] != strconv.Itoa(missed) {
+	said := 0 // a slow machine leaves time to say that the topic is silent, too
+	for _, line := range status {
+		if line.Name == "gorecord: /cloud" && line.Level == 1 && line.Values["missed from /burst"] == strconv.Itoa(missed) {
+			said++
+		}
+	}
+	if said != 1 {
 		t.Errorf("the bag says %+v", status)
 	}
-	if info := g.Run("rosbag", "info", "out.bag"); !strings.Contains(info, "/gorecord/summary") || !strings.Contains(info, fmt.Sprintf("messages:    %d\n", len(messages)+1)) {
+	count := fmt.Sprintf("%d msgs", len(messages))
+	if info := g.Run("rosbag", "info", "out.bag"); !strings.Contains(info, "/gorecord/summary") || !strings.Contains(info, count) {
 		t.Errorf("rosbag info:\n%s", info)
 	}
 	g.Run("gobag", "check", "out.bag")
