@@ -114,7 +114,11 @@ func TestOtherPartFailed(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	refused := &Error{Status: http.StatusForbidden, Code: "AccessDenied"}
 	cancel(refused)
-	if _, err := b.do(ctx, &request{method: http.MethodHead}); !errors.Is(err, refused) {
+	resp, err := b.do(ctx, &request{method: http.MethodHead})
+	if err == nil {
+		resp.Body.Close()
+	}
+	if !errors.Is(err, refused) {
 		t.Error(err)
 	}
 }
