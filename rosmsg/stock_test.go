@@ -34,19 +34,13 @@ var (
 // needROS skips the test where ROS's Python is not installed, or fails if it must be.
 func needROS(t *testing.T) {
 	t.Helper()
-	if os.Getenv("GOROSBAG_WITHOUT_ROS") != "" {
-		t.Skip("GOROSBAG_WITHOUT_ROS is set")
-	}
+	testkit.SkipWithoutROS(t)
 	// Without the package of a message stock prints all of its arrays, also with --noarr.
 	const packages = "import rosbag, rostopic, genpy, diagnostic_msgs, geometry_msgs, nav_msgs, sensor_msgs, tf2_msgs"
 	const install = "Debian 12: apt-get install ros-core python3-sensor-msgs python3-tf2-msgs python3-nav-msgs python3-diagnostic-msgs"
 	err := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", packages).Run()
-	switch {
-	case err == nil:
-	case os.Getenv("GOROSBAG_REQUIRE_ROS") != "":
-		t.Fatalf("GOROSBAG_REQUIRE_ROS is set, but ROS's Python is not installed (%s): %v", install, err)
-	default:
-		t.Skip("ROS's Python is not installed (" + install + ")")
+	if err != nil {
+		testkit.Missing(t, "ROS's Python is not installed ("+install+"): "+err.Error())
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bags"
 	"github.com/gorosbag/gorosbag/internal/bags/definitions"
 	"github.com/gorosbag/gorosbag/internal/ros/mismatch"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -229,13 +230,11 @@ func TestTextsOfPython(t *testing.T) {
 // TestInstalled checks that texts of an installed share folder are what ROS makes of them.
 func TestInstalled(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("GOROSBAG_WITHOUT_ROS") != "" {
-		t.Skip("GOROSBAG_WITHOUT_ROS is set")
-	}
+	testkit.SkipWithoutROS(t)
 	out, err := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c",
 		"from nav_msgs.msg import Odometry as O; from sensor_msgs.msg import PointCloud2 as P; print(O._full_text, end='\\0'); print(P._full_text, end='')").Output()
 	if err != nil {
-		missing(t, "ROS's messages for Python are not installed (Debian 12: apt-get install python3-nav-msgs python3-sensor-msgs)")
+		testkit.Missing(t, "ROS's messages for Python are not installed (Debian 12: apt-get install python3-nav-msgs python3-sensor-msgs)")
 	}
 	texts := strings.Split(string(out), "\x00")
 	here := definitions.InstalledIn("/usr/lib/python3/dist-packages")
@@ -245,7 +244,7 @@ func TestInstalled(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat("/usr/share/nav_msgs/msg"); err != nil {
-		missing(t, "the .msg files of ROS are not installed (Debian 12: apt-get install ros-nav-msgs)")
+		testkit.Missing(t, "the .msg files of ROS are not installed (Debian 12: apt-get install ros-nav-msgs)")
 	}
 	set, err := definitions.OfFolder(os.DirFS("/usr/share"), "/usr/share")
 	if err != nil {
@@ -256,13 +255,4 @@ func TestInstalled(t *testing.T) {
 			t.Errorf("%s: %v, %v\n%s", typ, ok, err, cmp.Diff(texts[i], d.Text))
 		}
 	}
-}
-
-// missing skips a test, or fails it where ROS is required.
-func missing(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("GOROSBAG_REQUIRE_ROS") != "" {
-		t.Fatal("GOROSBAG_REQUIRE_ROS is set, but " + what)
-	}
-	t.Skip(what)
 }

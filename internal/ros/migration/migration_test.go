@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/internal/ros/migration"
+	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -44,16 +45,10 @@ func completed() []row {
 // TestGenpy checks that the expected bytes are those of genpy.
 func TestGenpy(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("GOROSBAG_WITHOUT_ROS") != "" {
-		t.Skip("GOROSBAG_WITHOUT_ROS is set")
-	}
+	testkit.SkipWithoutROS(t)
 	err := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", "import genpy.dynamic").Run()
-	switch {
-	case err == nil:
-	case os.Getenv("GOROSBAG_REQUIRE_ROS") != "":
-		t.Fatalf("GOROSBAG_REQUIRE_ROS is set, but genpy is not installed: %v", err)
-	default:
-		t.Skip("genpy is not installed (Debian 12: apt-get install python3-genpy)")
+	if err != nil {
+		testkit.Missing(t, "genpy is not installed (Debian 12: apt-get install python3-genpy): "+err.Error())
 	}
 	in, err := json.Marshal(completed())
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -117,17 +116,11 @@ func TestFastCDR(t *testing.T) {
 // fastCDR builds the program that writes with Fast-CDR, or skips the test.
 func fastCDR(t *testing.T) string {
 	t.Helper()
-	if os.Getenv("GOROSBAG_WITHOUT_ROS") != "" {
-		t.Skip("GOROSBAG_WITHOUT_ROS is set")
-	}
+	testkit.SkipWithoutROS(t)
 	program := filepath.Join(t.TempDir(), "fastcdr")
 	out, err := exec.CommandContext(t.Context(), "g++", "-o", program, "testdata/fastcdr.cpp", "-lfastcdr").CombinedOutput()
-	switch {
-	case err == nil:
-	case os.Getenv("GOROSBAG_REQUIRE_ROS") != "":
-		t.Fatalf("GOROSBAG_REQUIRE_ROS is set, but the program with Fast-CDR does not build: %v\n%s", err, out)
-	default:
-		t.Skip("Fast-CDR is not installed (Debian 12: apt-get install g++ libfastcdr-dev)")
+	if err != nil {
+		testkit.Missing(t, fmt.Sprintf("the program with Fast-CDR does not build (Debian 12: apt-get install g++ libfastcdr-dev): %v\n%s", err, out))
 	}
 	return program
 }

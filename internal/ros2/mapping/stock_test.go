@@ -35,16 +35,10 @@ func stockTypes(t testing.TB) []string {
 // needROS skips the test where ROS's Python is not installed, or fails if it must be.
 func needROS(t *testing.T) {
 	t.Helper()
-	if os.Getenv("GOROSBAG_WITHOUT_ROS") != "" {
-		t.Skip("GOROSBAG_WITHOUT_ROS is set")
-	}
+	testkit.SkipWithoutROS(t)
 	err := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", "import genpy, tf2_msgs.msg, sensor_msgs.msg").Run()
-	switch {
-	case err == nil:
-	case os.Getenv("GOROSBAG_REQUIRE_ROS") != "":
-		t.Fatalf("GOROSBAG_REQUIRE_ROS is set, but ROS's Python is not installed: %v", err)
-	default:
-		t.Skip("ROS's Python is not installed (Debian 12: apt-get install ros-core)")
+	if err != nil {
+		testkit.Missing(t, "ROS's Python is not installed (Debian 12: apt-get install ros-core): "+err.Error())
 	}
 }
 

@@ -12,12 +12,8 @@ import (
 func NeedROS(t *testing.T) {
 	t.Helper()
 	const install = "real ROS is not installed (Debian 12: apt-get install ros-core python3-sensor-msgs python3-tf2-msgs python3-nav-msgs python3-diagnostic-msgs)"
-	switch {
-	case !ROSMissing():
-	case os.Getenv("GOROSBAG_REQUIRE_ROS") != "":
-		t.Fatal("GOROSBAG_REQUIRE_ROS is set, but " + install)
-	default:
-		t.Skip(install)
+	if ROSMissing() {
+		testkit.Missing(t, install)
 	}
 }
 
@@ -29,10 +25,7 @@ func NeedTF2(t *testing.T) {
 	if _, err := os.Stat("/usr/lib/python3/dist-packages/tf2_ros"); err == nil {
 		return
 	}
-	if os.Getenv("GOROSBAG_REQUIRE_ROS") != "" {
-		t.Fatal("GOROSBAG_REQUIRE_ROS is set, but " + install)
-	}
-	t.Skip(install)
+	testkit.Missing(t, install)
 }
 
 // Need skips the test where a tool does not work, such as strace in a container that forbids
