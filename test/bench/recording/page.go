@@ -31,33 +31,20 @@ func looked(ctx context.Context, b *station.Bench, t *figures.Table) error {
 		return err
 	}
 	s := scenario{topics: 4, size: len(camera.Payload), count: 1000, period: 10 * time.Millisecond, first: camera} // 100 MB/s for 10 s
-	var alone, seen []result
-	var answers, pictures int64
-	for range b.Rounds {
-		r, err := record(ctx, b, s, b.Gorecord, "--overflow=block")
-		if err != nil {
-			return err
-		}
-		alone = append(alone, r)
-		w, err := newWatcher()
-		if err != nil {
-			return err
-		}
-		page := &panels{watcher: w}
-		end := page.start(ctx)
-		r, err = record(ctx, b, s, b.Gorecord, "--overflow=block", "--http="+w.address)
-		if err := errors.Join(err, end()); err != nil {
-			return err
-		}
-		seen = append(seen, r)
-		answers, pictures = page.answers.Load(), page.pictures.Load()
+	var page *panels
+	alone, seen, err := inTurn(ctx, b, s, func(w *watcher) func() error {
+		page = &panels{watcher: w}
+		return page.start(ctx)
+	})
+	if err != nil {
+		return err
 	}
 	t.Target(figures.Most(seen, result.lost) == 0, "0 lost", "%d of %d", figures.Most(seen, result.lost), seen[0].sent)
 	cpu := func(r result) float64 { return r.CPU.Seconds() }
 	seconds := figures.Median(seen, func(r result) float64 { return r.took.Seconds() })
 	cost := figures.Median(seen, cpu) - figures.Median(alone, cpu)
 	t.Note("the page costs %.1f %% of a core (%.2f beside %.2f s in %.0f s); %d answers, %d pictures",
-		100*cost/seconds, figures.Median(seen, cpu), figures.Median(alone, cpu), seconds, answers, pictures)
+		100*cost/seconds, figures.Median(seen, cpu), figures.Median(alone, cpu), seconds, page.answers.Load(), page.pictures.Load())
 	t.Note("memory %d MiB without, %d MiB with the page", figures.Most(alone, result.peak)>>20, figures.Most(seen, result.peak)>>20)
 	return nil
 }

@@ -30,32 +30,43 @@ const watchedMost = 1.05
 // that runs for as long as messages are sent uses the same time in both, but for noise.
 func watched(ctx context.Context, b *station.Bench, t *figures.Table) error {
 	s := scenario{topics: 40, size: 12_500, count: 1500, period: 10 * time.Millisecond} // 50 MB/s
-	var alone, seen []result
-	var events, scrapes int
-	for range b.Rounds {
-		r, err := record(ctx, b, s, b.Gorecord, "--overflow=block")
-		if err != nil {
-			return err
-		}
-		alone = append(alone, r)
-		w, err := newWatcher()
-		if err != nil {
-			return err
-		}
-		end := w.start(ctx)
-		r, err = record(ctx, b, s, b.Gorecord, "--overflow=block", "--http="+w.address)
-		if err := errors.Join(err, end()); err != nil {
-			return err
-		}
-		seen = append(seen, r)
-		events, scrapes = w.events, w.scrapes
+	var page *watcher
+	alone, seen, err := inTurn(ctx, b, s, func(w *watcher) func() error {
+		page = w
+		return w.start(ctx)
+	})
+	if err != nil {
+		return err
 	}
 	t.Target(figures.Most(seen, result.lost) == 0, "0 lost", "%d of %d", figures.Most(seen, result.lost), seen[0].sent)
 	share := figures.Ratio(seen, alone, func(r result) float64 { return r.CPU.Seconds() })
 	cpu := func(r result) float64 { return r.CPU.Seconds() }
 	t.Target(share <= watchedMost, fmt.Sprintf("processor time <= %.2f of unwatched", watchedMost), "%.3f (%.2f beside %.2f s)", share, figures.Median(seen, cpu), figures.Median(alone, cpu))
-	t.Note("%d events and %d scrapes in a recording of %v", events, scrapes, seen[0].took.Round(time.Second))
+	t.Note("%d events and %d scrapes in a recording of %v", page.events, page.scrapes, seen[0].took.Round(time.Second))
 	return nil
+}
+
+// inTurn records a load without and with somebody who watches, in turn. start makes the watcher of a round begin, and
+// returns what ends it.
+func inTurn(ctx context.Context, b *station.Bench, s scenario, start func(*watcher) (end func() error)) (alone, seen []result, err error) {
+	for range b.Rounds {
+		r, err := record(ctx, b, s, b.Gorecord, "--overflow=block")
+		if err != nil {
+			return nil, nil, err
+		}
+		alone = append(alone, r)
+		w, err := newWatcher()
+		if err != nil {
+			return nil, nil, err
+		}
+		end := start(w)
+		r, err = record(ctx, b, s, b.Gorecord, "--overflow=block", "--http="+w.address)
+		if err := errors.Join(err, end()); err != nil {
+			return nil, nil, err
+		}
+		seen = append(seen, r)
+	}
+	return alone, seen, nil
 }
 
 // watcher does what an open page does, and Prometheus.
