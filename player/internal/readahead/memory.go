@@ -1,6 +1,9 @@
 package readahead
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Memory is where chunks are unpacked into memory that is used again: the cursors of the reader leave it, the
 // reader queues it behind the messages that may lie in it, and play gives it back with Put. Memory that is
@@ -41,9 +44,7 @@ func (m *Memory) Take(n int) []byte {
 // remove removes a free one.
 func (m *Memory) remove(i int) {
 	m.bytes -= cap(m.free[i])
-	copy(m.free[i:], m.free[i+1:])
-	m.free[len(m.free)-1] = nil
-	m.free = m.free[:len(m.free)-1]
+	m.free = slices.Delete(m.free, i, i+1)
 }
 
 // Left implements rosbag.Memory.
