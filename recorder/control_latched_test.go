@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -55,7 +56,7 @@ func TestLatchedAroundAPause(t *testing.T) {
 // latching opens the link of a latching publisher.
 func latching(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
 	t.Helper()
-	l, err := p.OpenLink(p.AddTopic(topic, topic, time.Time{}), testlink.LatchedInfo(topic, publisher))
+	l, err := p.OpenLink(p.AddTopic(topicname.InBag(topic), topicname.InGraph(topic), time.Time{}), testlink.LatchedInfo(topic, publisher))
 	if err != nil {
 		t.Fatal(err)
 	}

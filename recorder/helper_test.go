@@ -8,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/annotations"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
@@ -76,7 +77,7 @@ func pipelineSince(t testing.TB, begun time.Time, o Options, wrap func(disk.Hand
 
 func open(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
 	t.Helper()
-	l, err := p.OpenLink(p.AddTopic(topic, topic, time.Time{}), testlink.Info(topic, publisher))
+	l, err := p.OpenLink(p.AddTopic(topicname.InBag(topic), topicname.InGraph(topic), time.Time{}), testlink.Info(topic, publisher))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -49,7 +50,7 @@ func TestWhichTopicsALimitMeans(t *testing.T) {
 	limits := (&Options{Limit: 7, Limits: []Limit{{Topics: "image", Count: 3}, {Topics: "/scan", MaxRate: 2}}}).limits()
 	accounts := account.New(limits, false)
 	for topic, want := range map[string]uint64{"/cam/image": 3, "/image": 3, "/scan": 7, "/cam/scan": 7, "/other": 7} {
-		got := accounts.NewTopic(topic)
+		got := accounts.NewTopic(topicname.InGraph(topic))
 		if got.Wanted(100) != want || got.KeepsAll() != (topic != "/scan") {
 			t.Errorf("%s: %d messages, want %d; keeps all: %v", topic, got.Wanted(100), want, got.KeepsAll())
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/ros/finding"
 	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -168,13 +169,16 @@ func (o *Options) checkNames() error {
 			return err
 		}
 	}
-	for i, name := range slices.Concat(o.Select.literal, o.Select.Nodes, o.Select.NodePublications) {
-		resolved, err := o.resolve(name)
+	for _, name := range o.Select.literal {
+		resolved, err := o.resolve(string(name))
 		if err != nil {
 			return err
 		}
-		if i < len(o.Select.literal) {
-			o.Select.resolved = append(o.Select.resolved, resolved)
+		o.Select.resolved = append(o.Select.resolved, topicname.InGraph(resolved))
+	}
+	for _, node := range slices.Concat(o.Select.Nodes, o.Select.NodePublications) {
+		if _, err := o.resolve(node); err != nil {
+			return err
 		}
 	}
 	if err := o.resolveExpected(); err != nil {
@@ -193,11 +197,11 @@ func (o *Options) resolveExpected() error {
 			if name, err = o.resolve(name); err != nil {
 				return err
 			}
-			at := slices.Index(o.Select.resolved, name)
+			at := slices.Index(o.Select.resolved, topicname.InGraph(name))
 			switch {
 			case at >= 0:
-				name = o.Select.literal[at]
-			case !o.Select.maySelect(name):
+				name = string(o.Select.literal[at])
+			case !o.Select.maySelect(topicname.InGraph(name)):
 				return fmt.Errorf("%w: %s", ErrExpectedNotSelected, name)
 			}
 		}
@@ -249,4 +253,6 @@ func workers(c rosbag.Compression) int {
 }
 
 // names reports whether the user has named a topic in full.
-func (o *Options) names(topic string) bool { return slices.Contains(o.Select.resolved, topic) }
+func (o *Options) names(topic topicname.InGraph) bool {
+	return slices.Contains(o.Select.resolved, topic)
+}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
@@ -48,7 +49,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 	defer node.Close(t.Context())
 	p := testPipeline(t, Options{BufferBytes: 16 << 20}, func(f disk.Handle) disk.Handle { return &throttled{Handle: f, rate: 20_000_000} })
 	subscribe := func(name string) (*account.Topic, *load.Publisher) {
-		topic := p.AddTopic(name, name, time.Time{})
+		topic := p.AddTopic(topicname.InBag(name), topicname.InGraph(name), time.Time{})
 		pub, err := load.Advertise(t.Context(), m.Addr().String(), "/pub"+name, name)
 		if err != nil {
 			t.Fatal(err)
@@ -79,7 +80,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 	}()
 	testlink.WaitFor(t, func() bool {
 		return slices.ContainsFunc(accountsNow(p), func(s control.TopicSummary) bool {
-			return s.Topic == camera.Name() && s.Dropped[control.DropBufferFull.String()] > 0
+			return s.Topic == string(camera.Name()) && s.Dropped[control.DropBufferFull.String()] > 0
 		})
 	})
 	err = imuPub.Pace(t.Context(), imuBytes, imuMessages, 2*time.Millisecond, func(int) { p.tick(time.Now()) })
@@ -103,7 +104,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 	}
 	for _, s := range accountsNow(p) {
 		want := map[string]uint64(nil)
-		if s.Topic == camera.Name() {
+		if s.Topic == string(camera.Name()) {
 			want = map[string]uint64{control.DropBufferFull.String(): dropped}
 		}
 		if !maps.Equal(s.Dropped, want) {

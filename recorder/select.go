@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 )
 
 // Selection says which topics to record. The parts add up.
@@ -17,9 +18,9 @@ type Selection struct {
 	Nodes            []string // every topic that these nodes subscribe to
 	NodePublications []string // every topic that these nodes publish
 
-	literal  []string       // topics that are named in full, as the user wrote them
-	resolved []string       // the resolved names of these topics
-	include  topicmatch.Set // of names
+	literal  []topicname.InBag   // topics that are named in full
+	resolved []topicname.InGraph // the same topics
+	include  topicmatch.Set      // of names
 	types    topicmatch.Set
 	exclude  topicmatch.Set
 }
@@ -39,7 +40,7 @@ func (s *Selection) compile(namespace string) error {
 	} else {
 		for _, t := range s.Topics {
 			if !topicmatch.IsGlob(t) {
-				s.literal = append(s.literal, t)
+				s.literal = append(s.literal, topicname.InBag(t))
 				continue
 			}
 			g := topicmatch.Glob(t)
@@ -75,7 +76,8 @@ func (s *Selection) selects(topic, typ string) bool {
 
 // maySelect reports whether a topic may be recorded although it is not named in full. Whether a type or a node
 // selects the topic is known only when the topic has a publisher.
-func (s *Selection) maySelect(topic string) bool {
+func (s *Selection) maySelect(resolved topicname.InGraph) bool {
+	topic := string(resolved)
 	unknown := len(s.types)+len(s.Nodes)+len(s.NodePublications) > 0
 	return !s.exclude.Covers(topic) && (s.All || unknown || s.include.Covers(topic))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -15,7 +16,7 @@ func TestSelection(t *testing.T) {
 	topics := []string{"/chatter", "/chat", "/rosout", "/rosout_agg", "/a/b"}
 	tests := map[string]struct {
 		sel     Selection
-		literal []string
+		literal []topicname.InBag
 		found   []string
 	}{
 		"all":             {Selection{All: true}, nil, topics},
@@ -32,9 +33,9 @@ func TestSelection(t *testing.T) {
 		"relative glob":   {Selection{Topics: []string{"chat*"}}, nil, nil},
 		"type":            {Selection{Types: []string{"pkg/A", "pkg/X"}}, nil, []string{"/a/b"}},
 		"type glob":       {Selection{Types: []string{"pkg/*"}, Exclude: []string{"/r.*"}}, nil, []string{"/chatter", "/chat", "/a/b"}},
-		"name and glob":   {Selection{Topics: []string{"chat", "/a/*"}}, []string{"chat"}, []string{"/a/b"}},
-		"by name":         {Selection{Topics: []string{"/chat"}, Exclude: []string{".*"}}, []string{"/chat"}, nil},
-		"by name and all": {Selection{Topics: []string{"chat"}, All: true}, []string{"chat"}, topics},
+		"name and glob":   {Selection{Topics: []string{"chat", "/a/*"}}, []topicname.InBag{"chat"}, []string{"/a/b"}},
+		"by name":         {Selection{Topics: []string{"/chat"}, Exclude: []string{".*"}}, []topicname.InBag{"/chat"}, nil},
+		"by name and all": {Selection{Topics: []string{"chat"}, All: true}, []topicname.InBag{"chat"}, topics},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -94,11 +95,11 @@ func TestUnmatched(t *testing.T) {
 }
 
 // watching is a watcher of some topics.
-type watching []string
+type watching []topicname.InGraph
 
-func (w watching) Topics() []string                               { return w }
-func (w watching) Open(string, rosbag.Header) control.LinkWatcher { return nil }
-func (w watching) Triggers() []control.TriggerStats               { return nil }
+func (w watching) Topics() []topicname.InGraph                               { return w }
+func (w watching) Open(topicname.InGraph, rosbag.Header) control.LinkWatcher { return nil }
+func (w watching) Triggers() []control.TriggerStats                          { return nil }
 
 // TestWatchedTopicsAreSelected: a topic to watch that is certainly not recorded is an error. Asking
 // does not make a glob count as matched.

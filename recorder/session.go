@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/annotations"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
@@ -165,7 +166,7 @@ func (r *session) listen() error {
 	s := r.o.Snapshot
 	r.o.Log.Info("Keeping the latest messages for snapshots", zap.String("trigger", name),
 		zap.Int64("bytes", s.Bytes), zap.Duration("pre-roll", s.PreRoll), zap.Duration("post-roll", s.PostRoll))
-	return r.subs.Listen(name, r.o.Select.selects, r.sink.Snapshotter.OnMessages)
+	return r.subs.Listen(topicname.InGraph(name), r.o.Select.selects, r.sink.Snapshotter.OnMessages)
 }
 
 // noteMaster notes whether the master has ever answered, and which parts of its replies could not be read or used.
@@ -185,13 +186,16 @@ func (r *session) lossesNow() control.Summary {
 	return s
 }
 
-// missing returns the resolved names of the topics that are recorded or watched by name: any of them may be
-// misspelled.
-func (r *session) missing() []string {
-	if r.o.Watch == nil {
-		return r.o.Select.resolved
+// missing returns the names in the graph of the topics that are recorded or watched by name: any of them may be misspelled.
+func (r *session) missing() (all []string) {
+	named := r.o.Select.resolved
+	if r.o.Watch != nil {
+		named = slices.Concat(named, r.o.Watch.Topics())
 	}
-	return slices.Concat(r.o.Select.resolved, r.o.Watch.Topics())
+	for _, name := range named {
+		all = append(all, string(name))
+	}
+	return all
 }
 
 // over returns a channel that gets the time when Options.Duration has elapsed; nil if the recording has none.

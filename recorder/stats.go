@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 )
@@ -40,7 +41,7 @@ func (r *session) summary(d time.Duration) control.Summary {
 		s.Files = append(s.Files, control.FileSummary{File: s.File, Bytes: bytes})
 	}
 	for _, t := range s.Topics {
-		if len(t.Publishers)+t.Former.Count+t.Refused+t.Unlinked.Count == 0 && slices.Contains(r.o.Select.literal, t.Topic) {
+		if len(t.Publishers)+t.Former.Count+t.Refused+t.Unlinked.Count == 0 && slices.Contains(r.o.Select.literal, topicname.InBag(t.Topic)) {
 			s.Missing = append(s.Missing, t.Topic)
 		}
 	}

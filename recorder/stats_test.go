@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 )
 
 // TestStatsOfTheEnd checks that an account tells whether more is taken in.
@@ -32,7 +34,7 @@ func TestStatsOfTheEnd(t *testing.T) {
 func BenchmarkStats(b *testing.B) {
 	p, c := controlled(b, Options{})
 	for i := range 500 {
-		p.AddTopic(fmt.Sprintf("/topic%d", i), fmt.Sprintf("/topic%d", i), time.Time{})
+		p.AddTopic(topicname.InBag(fmt.Sprintf("/topic%d", i)), topicname.InGraph(fmt.Sprintf("/topic%d", i)), time.Time{})
 	}
 	b.ReportAllocs()
 	for b.Loop() {

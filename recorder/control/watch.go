@@ -3,17 +3,18 @@ package control
 import (
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Watcher gets the messages of some recorded topics as they arrive, whatever the state of
 // the recording. Its methods are called by many goroutines and must not wait for anything.
 type Watcher interface {
-	// Topics returns the resolved names of the topics to watch. Run returns an error that
+	// Topics returns the topics to watch. Run returns an error that
 	// matches ErrNotSelected for one that the selection leaves out for certain.
-	Topics() []string
+	Topics() []topicname.InGraph
 	// Open is called when a publisher of such a topic is linked. header must not be changed.
-	Open(topic string, header rosbag.Header) LinkWatcher
+	Open(topic topicname.InGraph, header rosbag.Header) LinkWatcher
 	// Triggers returns an account of what the messages have triggered.
 	Triggers() []TriggerStats
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -73,15 +74,15 @@ func (a *Accounts) Stored() []*rosbag.Connection {
 	return all
 }
 
-// NewTopic returns the account of a topic that is not listed before EnsureListed.
-func (a *Accounts) NewTopic(name string) *Topic {
-	return &Topic{name: name, sampler: SamplerOf(a.limits, name)}
+// NewTopic returns the account of a topic that has its resolved name in the bag, too, and that is not listed before
+// EnsureListed.
+func (a *Accounts) NewTopic(name topicname.InGraph) *Topic {
+	return &Topic{name: topicname.InBag(name), resolved: name, sampler: SamplerOf(a.limits, name)}
 }
 
-// AddTopic makes an account for a topic that has the given name in the bag, or finds that of a topic that was left.
-// resolved is the name in the graph, which limits refer to. since is a time before the topic was registered; zero if
-// the topic was there before.
-func (a *Accounts) AddTopic(name, resolved string, since time.Time) *Topic {
+// AddTopic makes an account for a topic, or finds that of a topic that was left. Limits refer to the resolved name.
+// since is a time before the topic was registered; zero if the topic was there before.
+func (a *Accounts) AddTopic(name topicname.InBag, resolved topicname.InGraph, since time.Time) *Topic {
 	if t := named(a.left, name); t != nil {
 		a.left = slices.DeleteFunc(a.left, func(l *Topic) bool { return l == t })
 		return t
@@ -91,16 +92,18 @@ func (a *Accounts) AddTopic(name, resolved string, since time.Time) *Topic {
 		t = &Topic{name: name}
 		a.topics = append(a.topics, t)
 	}
-	t.sampler, t.beginning.since = SamplerOf(a.limits, resolved), since
+	t.resolved, t.sampler = resolved, SamplerOf(a.limits, resolved)
+	t.beginning.since = since
 	return t
 }
 
-// OwnTopic returns the account of a topic on which the recorder itself publishes. A topic that others
-// publish, too, has one account.
-func (a *Accounts) OwnTopic(name string) *Topic {
+// OwnTopic returns the account of a topic on which the recorder itself publishes, under its resolved name. A topic that
+// others publish, too, has one account.
+func (a *Accounts) OwnTopic(resolved topicname.InGraph) *Topic {
+	name := topicname.InBag(resolved)
 	t := named(a.topics, name)
 	if t == nil {
-		t = &Topic{name: name}
+		t = &Topic{name: name, resolved: resolved}
 		a.topics = append(a.topics, t)
 	}
 	if !slices.Contains(a.own, t) {
@@ -116,8 +119,8 @@ func (a *Accounts) EnsureListed(t *Topic) {
 	}
 }
 
-// named returns the account of the topic that has the given name in the bag, or nil.
-func named(topics []*Topic, name string) *Topic {
+// named returns the account of a topic, or nil.
+func named(topics []*Topic, name topicname.InBag) *Topic {
 	i := slices.IndexFunc(topics, func(t *Topic) bool { return t.name == name })
 	if i < 0 {
 		return nil

@@ -40,7 +40,7 @@ func TestAdmit(t *testing.T) {
 		var a Accounts
 		of := a.AddTopic("/t", "/t", time.Time{})
 		if tc.account {
-			a.Publisher(of, "p", "/t")
+			a.Publisher(of, "p")
 		}
 		a.connections.held, of.headers = tc.held, tc.ofTopic
 		err := a.connections.Admit(of, tc.header, nil, "p", "http://p")
@@ -134,9 +134,9 @@ func TestOneAccount(t *testing.T) {
 	if a.OwnTopic("/a") != first || a.OwnTopic("/c") != own || a.AddTopic("/c", "/c", time.Time{}) != own || len(a.topics) != 3 {
 		t.Errorf("%d topics", len(a.topics))
 	}
-	pub := a.Publisher(first, "/p", "/a")
-	a.Publisher(first, "/q", "/a")
-	if a.Publisher(first, "/p", "/a") != pub || len(first.publishers.all) != 2 {
+	pub := a.Publisher(first, "/p")
+	a.Publisher(first, "/q")
+	if a.Publisher(first, "/p") != pub || len(first.publishers.all) != 2 {
 		t.Errorf("%d publishers", len(first.publishers.all))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/ros/finding"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 )
 
@@ -16,7 +17,7 @@ func (a *Accounts) Arrivals(all []finding.Arrivals, held bool) []finding.Arrival
 			continue
 		}
 		all = append(all, finding.Arrivals{
-			Topic: t.name, Messages: t.came.messages, Last: t.last, Stamp: t.came.stamp(), Stamped: t.came.stamped, Links: t.linked, Opened: t.came.opened,
+			Topic: string(t.name), Messages: t.came.messages, Last: t.last, Stamp: t.came.stamp(), Stamped: t.came.stamped, Links: t.linked, Opened: t.came.opened,
 			Broken:  t.linked == 0 && slices.ContainsFunc(t.publishers.all, (*loss.Publisher).Broken),
 			Latched: t.came.latching,
 			Held:    held || t.AtLimit() || len(t.heldUp.waits) > 0,
@@ -39,7 +40,7 @@ func (c *Came) time() time.Time {
 }
 
 // Linked returns the names of the publishers that have a link to a topic.
-func (a *Accounts) Linked(topic string) (publishers []string) {
+func (a *Accounts) Linked(topic topicname.InBag) (publishers []string) {
 	if t := named(a.topics, topic); t != nil {
 		for _, u := range t.publishers.all {
 			if u.Linked() {

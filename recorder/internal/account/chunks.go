@@ -67,7 +67,7 @@ func (a *Accounts) lose(t *Topic, n Tally, cause control.DropCause) {
 func (a *Accounts) Deleted(content map[string]Tally) {
 	byName := make(map[string]*Topic, len(a.topics)) // once: a search for each of thousands of topics holds the lock for long
 	for _, t := range a.topics {
-		byName[t.name] = t
+		byName[string(t.name)] = t
 	}
 	for name, n := range content {
 		if t := cmp.Or(byName[name], a.ended); t != nil {

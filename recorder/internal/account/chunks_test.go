@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -82,9 +83,9 @@ func TestFateOfAChunk(t *testing.T) {
 		accounts := New(nil, false)
 		c := &chunk.Sealed{PayloadBytes: []uint64{70, 25, 15}}
 		for i, count := range []uint32{7, 3, 2} { // the first connection was released
-			topic := accounts.AddTopic([]string{"/released", "/a", "/b"}[i], "", time.Time{})
+			topic := accounts.AddTopic(topicname.InBag([]string{"/released", "/a", "/b"}[i]), "", time.Time{})
 			topic.recorded, topic.written, topic.repeated, topic.dropped[control.DropDisk] = before.Tally, before.Written, before.Repeated, 1
-			of := accounts.connections.Add(topic, rosbag.Header{{Key: "topic", Value: topic.name}})
+			of := accounts.connections.Add(topic, rosbag.Header{{Key: "topic", Value: string(topic.name)}})
 			c.Counts = append(c.Counts, rosbag.ConnCount{Conn: of.Conn(), Count: count})
 		}
 		accounts.connections.Release(func(of *Connection) bool { return of.topic.name == "/released" })
@@ -110,7 +111,7 @@ func TestDeletedCostsNoMore(t *testing.T) {
 		content := map[string]Tally{}
 		for i := range topics {
 			name := fmt.Sprintf("/topic%06d", i)
-			accounts.AddTopic(name, name, time.Time{})
+			accounts.AddTopic(topicname.InBag(name), topicname.InGraph(name), time.Time{})
 			content[name] = Tally{}
 		}
 		least := time.Duration(math.MaxInt64)

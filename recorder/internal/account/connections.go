@@ -210,7 +210,7 @@ func (s *Connections) Add(t *Topic, h rosbag.Header) *Connection {
 		own[i].Value = strings.Clone(f.Value)
 	}
 	c.size = s.SizeOf(h) // without the definition, which is known now
-	c.source = latch.NewSource(&rosbag.Connection{ID: s.next, Topic: t.name, Header: own}, bytes)
+	c.source = latch.NewSource(&rosbag.Connection{ID: s.next, Topic: string(t.name), Header: own}, bytes)
 	_, c.stamped = stdmsg.FirstField(msgdef.DefinitionOf(h))
 	s.next++
 	s.charge(t, c.size)

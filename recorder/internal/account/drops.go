@@ -39,7 +39,7 @@ func (a *Accounts) NewDrops(now time.Time) []Drops {
 		}
 		for cause, n := range t.dropped {
 			if d := t.reportedDrops[cause].Growth(n, now); d > 0 {
-				lost := Drops{Topic: t.name, Cause: control.DropCause(cause), Messages: d}
+				lost := Drops{Topic: string(t.name), Cause: control.DropCause(cause), Messages: d}
 				if lost.Cause == control.DropOversize {
 					lost.BufferNeeded = t.bufferNeeded
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -25,13 +26,13 @@ func TestTopicsThatEnded(t *testing.T) {
 	stays := a.AddTopic("/stays", "/stays", time.Time{})
 	stays.recorded.Add(Tally{Messages: 5, Bytes: 50})
 	for n := range KeptTopics + ended {
-		topic := a.AddTopic(fmt.Sprint("/", n), fmt.Sprint("/", n), time.Time{})
+		topic := a.AddTopic(topicname.InBag(fmt.Sprint("/", n)), topicname.InGraph(fmt.Sprint("/", n)), time.Time{})
 		topic.recorded.Add(Tally{Messages: 7, Bytes: 70})
 		topic.written.Add(Tally{Messages: 6, Bytes: 60})
 		topic.repeated, topic.passed, topic.sampler.leftOut = 1, 2, 3
 		topic.last = now.Add(time.Duration(n) * time.Second)
 		topic.Drop(control.DropDisk, 4)
-		a.Publisher(topic, "/p", topic.name).AddMissed(1, true)
+		a.Publisher(topic, "/p").AddMissed(1, true)
 		wait := topic.BeginWait(now)
 		topic.EndWait(wait, now.Add(ReportedWait))
 		a.Leave(topic, now)
@@ -96,12 +97,12 @@ func TestTopicsThatStay(t *testing.T) {
 	a := New([]Limit{{Topics: "/limited", Count: 3}}, false)
 	var all []*Topic
 	for _, name := range []string{"/limited", "/own", "/connected", "/linked", "/waited", "/over"} {
-		all = append(all, a.AddTopic(name, name, time.Time{}))
+		all = append(all, a.AddTopic(topicname.InBag(name), topicname.InGraph(name), time.Time{}))
 	}
 	own, connected, linked, waited := all[1], all[2], all[3], all[4]
-	a.OwnTopic(own.name)
+	a.OwnTopic(own.resolved)
 	a.connections.Add(connected, rosbag.Header(testlink.Info("/connected", "/p").Header))
-	a.Publisher(linked, "/p", "/linked").Open("http://p", true, now)
+	a.Publisher(linked, "/p").Open("http://p", true, now)
 	wait := waited.BeginWait(now)
 	a.WaitNews(now.Add(ReportedWait)) // which says that it waits, and not yet that it goes on
 	waited.EndWait(wait, now.Add(ReportedWait))
@@ -109,7 +110,7 @@ func TestTopicsThatStay(t *testing.T) {
 		a.Leave(topic, now)
 	}
 	for n := range KeptTopics {
-		a.Leave(a.AddTopic(fmt.Sprint("/", n), "", time.Time{}), now)
+		a.Leave(a.AddTopic(topicname.InBag(fmt.Sprint("/", n)), "", time.Time{}), now)
 	}
 	a.ReleaseGone(new(latch.Store), func(*Connection) bool { return true }, now)
 	for _, topic := range all {
@@ -126,7 +127,7 @@ func TestLatchedMessagesThatAreGone(t *testing.T) {
 	a := New(nil, false)
 	latched := latch.New(memory.New(memory.Options{Limit: -1}), false, nil)
 	publish := func(topic *Topic, n int) *Connection {
-		c := a.connections.Add(topic, rosbag.Header(testlink.LatchedInfo(topic.name, fmt.Sprint("/p", n)).Header))
+		c := a.connections.Add(topic, rosbag.Header(testlink.LatchedInfo(string(topic.name), fmt.Sprint("/p", n)).Header))
 		latched.Remember(c.Source(), testlink.Frame(1, 1, 10))
 		return c
 	}
@@ -135,7 +136,7 @@ func TestLatchedMessagesThatAreGone(t *testing.T) {
 	own := publish(a.OwnTopic("/parameters"), 0)
 	const topics = KeptLatchedOfAll + 10
 	for n := range topics {
-		topic := a.AddTopic(fmt.Sprint("/", n), "", time.Time{})
+		topic := a.AddTopic(topicname.InBag(fmt.Sprint("/", n)), "", time.Time{})
 		publish(topic, n)
 	}
 	last := a.topics[1+topics]

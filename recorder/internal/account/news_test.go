@@ -49,7 +49,7 @@ func TestOverdueAndUnverified(t *testing.T) {
 	var a Accounts
 	now := time.Now()
 	gone := func(of *Topic, id string) *loss.Publisher {
-		u := a.Publisher(of, id, of.name)
+		u := a.Publisher(of, id)
 		u.Open("http://a", true, now)
 		u.End(io.EOF, now.Add(-2*loss.Grace))
 		return u
@@ -57,7 +57,7 @@ func TestOverdueAndUnverified(t *testing.T) {
 	paused, recorded := a.AddTopic("/paused", "/paused", time.Time{}), a.AddTopic("/recorded", "/recorded", time.Time{})
 	gone(paused, "/a")
 	killed, silent, back := gone(recorded, "/killed"), gone(recorded, "/silent"), gone(recorded, "/back")
-	linked := a.Publisher(recorded, "/linked", "/recorded")
+	linked := a.Publisher(recorded, "/linked")
 	linked.Open("http://a", true, now)
 	overdue := func() []loss.PublisherKey { return a.Overdue(func(t *Topic) bool { return t == recorded }, now) }
 	if diff := cmp.Diff([]loss.PublisherKey{killed.Key(), silent.Key(), back.Key()}, overdue()); diff != "" {
@@ -91,7 +91,7 @@ func TestStats(t *testing.T) {
 	of.publishers.former = control.FormerPublishers{Missed: 10, LinksLost: 20}
 	now := time.Now()
 	for _, id := range []string{"/a", "/b"} {
-		u := a.Publisher(of, id, "/t")
+		u := a.Publisher(of, id)
 		u.AddMissed(3, true)
 		u.SetListed(true)
 		of.noteLinked("test/"+id[1:], false)

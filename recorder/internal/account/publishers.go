@@ -85,12 +85,12 @@ func PublisherID(h rosbag.Header, uri string) string {
 // Clip returns a copy of a name or an address, cut to namedBytes.
 func Clip(name string) string { return strings.Clone(name[:min(len(name), namedBytes)]) }
 
-// Publisher finds or makes the account of a publisher of t by its name. topic is the resolved name of t.
-func (a *Accounts) Publisher(t *Topic, id, topic string) *loss.Publisher {
+// Publisher finds or makes the account of a publisher of t by its name.
+func (a *Accounts) Publisher(t *Topic, id string) *loss.Publisher {
 	if pub := t.publishers.find(id); pub != nil {
 		return pub
 	}
-	pub := loss.NewPublisher(id, strings.Clone(topic))
+	pub := loss.NewPublisher(id, t.resolved)
 	t.publishers.all = append(t.publishers.all, pub)
 	a.connections.charge(t, publisherSize(id))
 	return pub
@@ -141,7 +141,7 @@ func (a *Accounts) PublisherNews(now time.Time) []PublisherNews {
 	var all []PublisherNews
 	for t, u := range a.publishers {
 		if n, some := u.News(now); some {
-			all = append(all, PublisherNews{t.name, u.ID(), n})
+			all = append(all, PublisherNews{string(t.name), u.ID(), n})
 		}
 	}
 	return all

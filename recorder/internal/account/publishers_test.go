@@ -49,7 +49,7 @@ func TestFoldTheOldest(t *testing.T) {
 	topic := &Topic{name: "/t"}
 	held := []int64{0} // by the number of publishers
 	for n := range 5 {
-		a.Publisher(topic, fmt.Sprint(n), "/t")
+		a.Publisher(topic, fmt.Sprint(n))
 		held = append(held, a.connections.held)
 	}
 	all := func(*loss.Publisher) bool { return true }

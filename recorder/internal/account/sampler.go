@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 )
 
 // Limit says how much of some topics is recorded. Zero values mean no limit. Of several limits that match one topic,
@@ -36,14 +37,14 @@ type Sampler struct {
 }
 
 // SamplerOf returns the sampler of a topic.
-func SamplerOf(limits []Limit, topic string) Sampler {
+func SamplerOf(limits []Limit, topic topicname.InGraph) Sampler {
 	var s Sampler
 	for _, l := range limits {
 		glob := l.Topics
 		if !strings.HasPrefix(glob, "/") && glob != "**" {
 			glob = "**" + glob
 		}
-		if !topicmatch.Glob(glob).Match(topic) {
+		if !topicmatch.Glob(glob).Match(string(topic)) {
 			continue
 		}
 		if l.MaxRate > 0 {

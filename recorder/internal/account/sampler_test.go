@@ -3,6 +3,8 @@ package account
 import (
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 )
 
 func TestShare(t *testing.T) {
@@ -28,7 +30,7 @@ func TestShare(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := SamplerOf(tc.limits, tc.topic)
+			s := SamplerOf(tc.limits, topicname.InGraph(tc.topic))
 			kept := 0
 			for i := range 10 * tc.hz {
 				if s.Keep(start.Add(time.Duration(i) * time.Second / time.Duration(tc.hz))) {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -26,7 +27,8 @@ func (t *Tally) sub(n Tally) {
 
 // Topic is the account of one topic.
 type Topic struct {
-	name          string
+	name          topicname.InBag
+	resolved      topicname.InGraph
 	recorded      Tally   // messages that were put into chunks, without those dropped with their chunk
 	written       Tally   // messages of Tally that are in a file
 	repeated      uint64  // latched messages at the start of a later file or after a pause
@@ -74,7 +76,7 @@ func (t *Topic) NotePickup() {
 }
 
 // Name returns the name of the topic in the bag.
-func (t *Topic) Name() string { return t.name }
+func (t *Topic) Name() topicname.InBag { return t.name }
 
 // Tally returns the messages that were put into chunks, without those dropped with their chunk.
 func (t *Topic) Tally() Tally { return t.recorded }

@@ -69,11 +69,11 @@ func (a *Accounts) WaitNews(now time.Time) (all []WaitNews) {
 		for _, w := range t.heldUp.waits {
 			if took := now.Sub(w.since); took >= ReportedWait && now.Sub(w.reportedAt) >= reportAgain {
 				w.reportedAt = now
-				all = append(all, WaitNews{t.name, took, false})
+				all = append(all, WaitNews{string(t.name), took, false})
 			}
 		}
 		if h := &t.heldUp; h.longest > 0 && now.Sub(h.reportedAt) >= reportAgain {
-			all = append(all, WaitNews{t.name, h.longest, true})
+			all = append(all, WaitNews{string(t.name), h.longest, true})
 			h.longest, h.reportedAt = 0, now
 		}
 	}

@@ -70,7 +70,7 @@ func (g *Graph) CheckNumbers(ctx context.Context, accounts Accounts) {
 		}
 		accounts.SetForeign(k, foreign)
 		if foreign {
-			g.Log.Debug("another node numbers the messages of this publisher: gaps do not count", zap.String("topic", k.Topic), zap.String("publisher", k.Publisher))
+			g.Log.Debug("another node numbers the messages of this publisher: gaps do not count", zap.String("topic", string(k.Topic)), zap.String("publisher", k.Publisher))
 		}
 	}
 }
@@ -91,7 +91,7 @@ func (g *Graph) stillListed(ctx context.Context, all []loss.PublisherKey) map[lo
 	uris := map[string]string{}
 	listed := make(map[loss.PublisherKey]bool, len(all))
 	for _, k := range all {
-		if !slices.Contains(state.Publishers[k.Topic], k.Publisher) {
+		if !slices.Contains(state.Publishers[string(k.Topic)], k.Publisher) {
 			listed[k] = false
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/testgraph"
 )
@@ -26,7 +27,7 @@ func (d *accounts) SetForeign(about loss.PublisherKey, foreign bool)         { d
 
 // keyOf returns the key of a publisher.
 func keyOf(topic, publisher, uri string) loss.PublisherKey {
-	return loss.PublisherKey{Topic: topic, Publisher: publisher, URI: uri}
+	return loss.PublisherKey{Topic: topicname.InGraph(topic), Publisher: publisher, URI: uri}
 }
 
 // TestCheckLinks: a publisher is there if the master lists that process for that topic. Without an answer nobody

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/ros/finding"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 )
 
@@ -23,7 +24,7 @@ type Accounts interface {
 	// Arrivals appends what came of each topic to all, and reports whether messages are recorded now.
 	Arrivals(all []finding.Arrivals) (arrivals []finding.Arrivals, recording bool)
 	// Linked returns the names of the publishers that have a link to a topic.
-	Linked(topic string) []string
+	Linked(topic topicname.InBag) []string
 }
 
 // Config configures a Watcher.
@@ -161,7 +162,7 @@ func (w *Watcher) playedOf(ctx context.Context, topics []string) map[string]bool
 	played, players := map[string]bool{}, map[string]bool{}
 	for _, topic := range topics {
 		played[topic] = false
-		for _, p := range w.cfg.Accounts.Linked(topic) {
+		for _, p := range w.cfg.Accounts.Linked(topicname.InBag(topic)) {
 			is, known := players[p]
 			if !known {
 				is = w.cfg.IsPlayer(ctx, p)

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/internal/ros/finding"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/internal/health"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 )
@@ -50,9 +51,9 @@ func (r *robot) Arrivals(all []finding.Arrivals) ([]finding.Arrivals, bool) {
 	return all, true
 }
 
-func (r *robot) Linked(topic string) []string {
+func (r *robot) Linked(topic topicname.InBag) []string {
 	r.asked++
-	return []string{"/driver", "/of" + topic}
+	return []string{"/driver", "/of" + string(topic)}
 }
 
 // TestWatcher: the beginning and the end of an episode are in the log and in the bag, each once. Stamps of a player say

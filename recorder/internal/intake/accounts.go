@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/ros/finding"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
@@ -39,7 +40,7 @@ func (in *Intake) Arrivals(all []finding.Arrivals) (arrivals []finding.Arrivals,
 }
 
 // Linked returns the names of the publishers that have a link to a topic.
-func (in *Intake) Linked(topic string) []string {
+func (in *Intake) Linked(topic topicname.InBag) []string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.accounts.Linked(topic)

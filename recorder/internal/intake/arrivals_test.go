@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/internal/ros/finding"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -41,7 +42,7 @@ func TestArrivals(t *testing.T) {
 		return append(b, make([]byte, more)...)
 	}
 	open := func(name string, info tcpros.LinkInfo) *Link {
-		l, err := in.OpenLink(in.AddTopic(name, name, time.Time{}), info)
+		l, err := in.OpenLink(in.AddTopic(topicname.InBag(name), topicname.InGraph(name), time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -304,7 +304,7 @@ func (f *LargeFrame) Abort() {
 	in.mu.Lock()
 	f.giveUpLocked()
 	in.mu.Unlock()
-	in.cfg.Log.Debug("message cut off", zap.String("topic", f.link.connection.Topic().Name()))
+	in.cfg.Log.Debug("message cut off", zap.String("topic", string(f.link.connection.Topic().Name())))
 }
 
 // countMissed counts n messages that never arrived; a negative n takes back messages that were counted

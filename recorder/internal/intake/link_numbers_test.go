@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -12,7 +13,7 @@ import (
 // linkOf opens a link of a publisher.
 func linkOf(t *testing.T, in *Intake, info tcpros.LinkInfo) *Link {
 	t.Helper()
-	l, err := in.OpenLink(in.AddTopic(info.Topic, info.Topic, time.Time{}), info)
+	l, err := in.OpenLink(in.AddTopic(topicname.InBag(info.Topic), topicname.InGraph(info.Topic), time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}

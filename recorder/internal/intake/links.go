@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
@@ -19,11 +20,10 @@ var ErrEnded = errors.New("the recording has ended")
 func (in *Intake) Limited() <-chan struct{} { return in.limited }
 
 // NewTopic returns an account that is listed with its first link.
-func (in *Intake) NewTopic(name string) *account.Topic { return in.accounts.NewTopic(name) }
+func (in *Intake) NewTopic(name topicname.InGraph) *account.Topic { return in.accounts.NewTopic(name) }
 
-// AddTopic makes an account for a topic that has the given name in the bag, or finds that of a topic that was left.
-// resolved is its name in the graph. since is a time before the topic was registered; zero if that is not known.
-func (in *Intake) AddTopic(name, resolved string, since time.Time) *account.Topic {
+// AddTopic makes an account for a topic, or finds that of a topic that was left. since is a time before the topic was registered; zero if that is not known.
+func (in *Intake) AddTopic(name topicname.InBag, resolved topicname.InGraph, since time.Time) *account.Topic {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.accounts.AddTopic(name, resolved, since)
@@ -118,7 +118,7 @@ func (in *Intake) connectLocked(t *account.Topic, c *account.Connection, info tc
 		in.latched.Connected(c.Source(), header.Latching())
 	}
 	c.LinkOpened()
-	pub := in.accounts.Publisher(c.Topic(), account.PublisherID(header, info.PublisherURI), info.Topic)
+	pub := in.accounts.Publisher(c.Topic(), account.PublisherID(header, info.PublisherURI))
 	again := pub.Open(account.Clip(info.PublisherURI), in.acceptsLocked(c.Topic()), time.Now())
 	l := &Link{in: in, connection: c, publisher: pub}
 	// rospy sends each new subscriber of a latched topic a copy with a number that no other subscriber sees.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -23,7 +24,7 @@ func TestDefinitionsAreShared(t *testing.T) {
 	var topics []*account.Topic
 	for i := range 20 {
 		name := fmt.Sprintf("/t%d", i%3)
-		topic := in.AddTopic(name, name, time.Time{})
+		topic := in.AddTopic(topicname.InBag(name), topicname.InGraph(name), time.Time{})
 		l, err := in.OpenLink(topic, testlink.DefinitionInfo(name, fmt.Sprintf("/p%d", i), text))
 		if err != nil {
 			t.Fatal(err)

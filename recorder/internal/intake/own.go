@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -85,6 +86,6 @@ func (in *Intake) openOwnLocked(topic string, typ OwnType, latching bool) *Link 
 	if !latching {
 		h = slices.Delete(h, 1, 2)
 	}
-	t := in.accounts.OwnTopic(topic)
+	t := in.accounts.OwnTopic(topicname.InGraph(topic))
 	return in.connectLocked(t, t.Find(rosbag.Header(h)), tcpros.LinkInfo{Topic: topic, PublisherURI: in.cfg.Node, Header: h})
 }

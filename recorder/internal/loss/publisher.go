@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
@@ -27,7 +28,7 @@ const Grace = 5 * time.Second
 // or while the master does not answer.
 type Publisher struct {
 	id    string // the name of the publisher, or the address if the header has no name
-	topic string // the resolved name
+	topic topicname.InGraph
 	uri   string // the address of the process that had the last link
 	links int    // open links
 
@@ -48,9 +49,10 @@ type Publisher struct {
 	reportedMissed, reportedLost, reportedBack Reported
 }
 
-// NewPublisher returns a publisher without links: its name, or its address if its header has no name, and the resolved name of
-// its topic.
-func NewPublisher(id, topic string) *Publisher { return &Publisher{id: id, topic: topic} }
+// NewPublisher returns a publisher without links: its name, or its address if its header has no name.
+func NewPublisher(id string, topic topicname.InGraph) *Publisher {
+	return &Publisher{id: id, topic: topic}
+}
 
 // ID returns the name of the publisher, or the address if the header has no name.
 func (u *Publisher) ID() string { return u.id }
@@ -222,7 +224,10 @@ func (s *Reported) All(total uint64) bool { return s.total == total }
 func (s *Reported) Skip(n uint64) { s.total += n }
 
 // PublisherKey identifies one process that publishes a topic. URI tells the process from others of the same name.
-type PublisherKey struct{ Topic, Publisher, URI string }
+type PublisherKey struct {
+	Topic          topicname.InGraph
+	Publisher, URI string
+}
 
 // Key returns the key of the process that had the last link.
 func (u *Publisher) Key() PublisherKey { return PublisherKey{u.topic, u.id, u.uri} }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -67,8 +68,8 @@ func subscribe(n *tcpros.Node) (*Sim, error) {
 	return c, err
 }
 
-// Topic returns the resolved name of Topic.
-func (c *Sim) Topic() string { return c.sub.Topic() }
+// Topic returns the name in the graph of Topic.
+func (c *Sim) Topic() topicname.InGraph { return topicname.InGraph(c.sub.Topic()) }
 
 // At returns the stamp of a message that was received at a time of the wall clock.
 func (c *Sim) At(received time.Time) time.Time {

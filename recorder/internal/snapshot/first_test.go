@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/bags/note"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
@@ -33,7 +34,7 @@ func writerOf(limit int64, chunkBytes int, sim *simtime.Sim) (*Writer, *intake.I
 // linkOf opens a link of a publisher.
 func linkOf(t *testing.T, in *intake.Intake, info tcpros.LinkInfo) *intake.Link {
 	t.Helper()
-	l, err := in.OpenLink(in.AddTopic(info.Topic, info.Topic, time.Time{}), info)
+	l, err := in.OpenLink(in.AddTopic(topicname.InBag(info.Topic), topicname.InGraph(info.Topic), time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}

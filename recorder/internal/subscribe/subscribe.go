@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
@@ -40,8 +41,8 @@ const MostDeserted = 64
 
 // Intake has the accounts of topics, and takes the frames of links.
 type Intake interface {
-	NewTopic(name string) *account.Topic
-	AddTopic(name, resolved string, since time.Time) *account.Topic
+	NewTopic(name topicname.InGraph) *account.Topic
+	AddTopic(name topicname.InBag, resolved topicname.InGraph, since time.Time) *account.Topic
 	LeaveTopic(t *account.Topic)
 	IsLinked(t *account.Topic) bool
 	ReachedLimit(t *account.Topic) bool
@@ -54,12 +55,12 @@ type Intake interface {
 type Config struct {
 	Node        *tcpros.Node
 	Log         *zap.Logger
-	TCPNoDelay  bool                       // ask the publishers for TCP_NODELAY
-	UDP         bool                       // receive over UDPROS from publishers that have it
-	CountTopics bool                       // log how many topics are subscribed to, and their names at debug level only
-	IsNamed     func(resolved string) bool // whether the user asked for a topic by name
-	Watch       control.Watcher            // looks at messages of some topics; nil for none
-	Tap         *viewing.Tap               // shows the messages to live viewers; nil for none
+	TCPNoDelay  bool                         // ask the publishers for TCP_NODELAY
+	UDP         bool                         // receive over UDPROS from publishers that have it
+	CountTopics bool                         // log how many topics are subscribed to, and their names at debug level only
+	IsNamed     func(topicname.InGraph) bool // whether the user asked for a topic by name
+	Watch       control.Watcher              // looks at messages of some topics; nil for none
+	Tap         *viewing.Tap                 // shows the messages to live viewers; nil for none
 }
 
 // Set has the subscriptions of a recording. One goroutine owns a Set. The goroutines of links use only fields
@@ -68,11 +69,11 @@ type Set struct {
 	Config
 	sim *simtime.Sim // nil stands for the wall clock
 
-	subs   map[string]*subscription // by resolved name of the topic
-	known  map[string]bool          // topics that discovery has found before and that were not left since; some were refused
-	unlike unlike.Watch             // of publishers that do not agree
-	bad    badNames                 // topics that discovery has found and that are not recorded
-	fresh  []string                 // with CountTopics: names of new subscriptions that are not logged yet
+	subs   map[topicname.InGraph]*subscription
+	known  map[topicname.InGraph]bool // topics that discovery has found before and that were not left since; some were refused
+	unlike unlike.Watch               // of publishers that do not agree
+	bad    badNames                   // topics that discovery has found and that are not recorded
+	fresh  []string                   // with CountTopics: names of new subscriptions that are not logged yet
 
 	in      Intake        // where frames go; nil before Record
 	trigger *trigger      // nil without snapshots
@@ -82,7 +83,7 @@ type Set struct {
 
 // subscription is the subscription to one topic.
 type subscription struct {
-	name  string               // as the user wrote it, or as it was found
+	name  topicname.InBag      // as the user wrote it, or as it was found
 	since time.Time            // a time before the topic was there; zero if none is known
 	topic *account.Topic       // nil while the recording waits for the clock
 	sub   *tcpros.Subscription // nil for /clock, whose subscription is that of the Sim
@@ -94,7 +95,7 @@ type subscription struct {
 
 // New returns a set without subscriptions. Links that open wait until LetIn or Close.
 func New(c Config) *Set {
-	return &Set{Config: c, subs: map[string]*subscription{}, known: map[string]bool{}, ready: make(chan struct{})}
+	return &Set{Config: c, subs: map[topicname.InGraph]*subscription{}, known: map[topicname.InGraph]bool{}, ready: make(chan struct{})}
 }
 
 // UseClock makes the recording go by the clock of the graph. It is called before the first subscription.
@@ -123,7 +124,7 @@ func (s *Set) Update(found graph.Found) {
 			if i < found.Live {
 				priority = Live
 			}
-			s.consider(name, priority, found.Since)
+			s.consider(topicname.InGraph(name), priority, found.Since)
 		}
 		s.LogNew()
 	}
@@ -134,14 +135,14 @@ func (s *Set) Update(found graph.Found) {
 
 // consider subscribes to a topic that discovery has found, if it is new. A name that is not valid is logged
 // once. Topics below the name of this node, such as its status, are recorded only if the user names them.
-func (s *Set) consider(name string, priority int, since time.Time) {
-	if s.known[name] || strings.HasPrefix(name, s.Node.Name()+"/") {
+func (s *Set) consider(name topicname.InGraph, priority int, since time.Time) {
+	if s.known[name] || strings.HasPrefix(string(name), s.Node.Name()+"/") {
 		return
 	}
 	s.known[name] = true
-	if err := s.Add(name, priority, since); err != nil {
-		s.Log.Warn("topic not recorded", zap.String("topic", name), zap.Error(err))
-		s.bad.add(name)
+	if err := s.Add(topicname.InBag(name), priority, since); err != nil {
+		s.Log.Warn("topic not recorded", zap.String("topic", string(name)), zap.Error(err))
+		s.bad.add(string(name))
 	}
 }
 
@@ -171,11 +172,12 @@ func (b *badNames) String() string {
 // Add subscribes to a topic. name is as the user wrote it, and the bag has the same name, as in stock. A topic
 // that is named in two ways is recorded once, under the first name; stock writes each of its messages twice. See ADR 0012.
 // since is a time before the topic was there; zero if none is known.
-func (s *Set) Add(name string, priority int, since time.Time) error {
-	resolved, err := s.Node.Resolve(name)
+func (s *Set) Add(name topicname.InBag, priority int, since time.Time) error {
+	full, err := s.Node.Resolve(string(name))
 	if err != nil {
 		return err
 	}
+	resolved := topicname.InGraph(full)
 	if _, ok := s.subs[resolved]; ok {
 		return nil
 	}
@@ -193,10 +195,10 @@ func (s *Set) Add(name string, priority int, since time.Time) error {
 		return err
 	}
 	if s.CountTopics {
-		s.Log.Debug("Subscribing to", zap.String("topic", name))
-		s.fresh = append(s.fresh, name)
+		s.Log.Debug("Subscribing to", zap.String("topic", string(name)))
+		s.fresh = append(s.fresh, string(name))
 	} else {
-		s.Log.Info("Subscribing to", zap.String("topic", name))
+		s.Log.Info("Subscribing to", zap.String("topic", string(name)))
 	}
 	s.subs[resolved] = sub
 	return nil
@@ -215,9 +217,9 @@ func (s *Set) LogNew() {
 }
 
 // receive subscribes to a topic. Links that open wait until LetIn or Close.
-func (s *Set) receive(resolved string, priority int, sub *subscription) error {
+func (s *Set) receive(resolved topicname.InGraph, priority int, sub *subscription) error {
 	received, err := s.Node.Subscribe(tcpros.SubscribeOptions{
-		Topic:      sub.name,
+		Topic:      string(sub.name),
 		TCPNoDelay: s.TCPNoDelay,
 		UDP:        s.UDP,
 		Priority:   priority,
@@ -242,7 +244,7 @@ func (s *Set) receive(resolved string, priority int, sub *subscription) error {
 }
 
 // openLink returns the sink of a link that is let in.
-func (s *Set) openLink(resolved string, sub *subscription, info tcpros.LinkInfo) (tcpros.LinkSink, error) {
+func (s *Set) openLink(resolved topicname.InGraph, sub *subscription, info tcpros.LinkInfo) (tcpros.LinkSink, error) {
 	l, err := s.in.OpenLink(sub.topic, info)
 	if err != nil {
 		return nil, err
@@ -259,11 +261,11 @@ func (s *Set) leaveDeserted(listed []string) {
 	if len(s.subs) <= MostDeserted {
 		return
 	}
-	present := make(map[string]bool, len(listed))
+	present := make(map[topicname.InGraph]bool, len(listed))
 	for _, name := range listed {
-		present[name] = true
+		present[topicname.InGraph(name)] = true
 	}
-	var deserted []string
+	var deserted []topicname.InGraph
 	for resolved, sub := range s.subs {
 		switch {
 		case present[resolved]:
@@ -281,14 +283,14 @@ func (s *Set) leaveDeserted(listed []string) {
 	if len(deserted) <= MostDeserted {
 		return
 	}
-	slices.SortFunc(deserted, func(a, b string) int { return s.subs[a].deserted.Compare(s.subs[b].deserted) })
+	slices.SortFunc(deserted, func(a, b topicname.InGraph) int { return s.subs[a].deserted.Compare(s.subs[b].deserted) })
 	for _, resolved := range deserted[:len(deserted)-MostDeserted] {
 		sub := s.subs[resolved]
 		sub.close()
 		s.in.LeaveTopic(sub.topic)
 		delete(s.subs, resolved)
 		delete(s.known, resolved)
-		s.Log.Debug("topic left: it has no publisher", zap.String("topic", resolved))
+		s.Log.Debug("topic left: it has no publisher", zap.String("topic", string(resolved)))
 	}
 }
 

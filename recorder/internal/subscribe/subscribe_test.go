@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
@@ -53,7 +54,7 @@ func newSet(t *testing.T, c Config) (*Set, *intake.Intake) {
 		c.Log = zap.NewNop()
 	}
 	if c.IsNamed == nil {
-		c.IsNamed = func(string) bool { return false }
+		c.IsNamed = func(topicname.InGraph) bool { return false }
 	}
 	s, in := New(c), newIntake(2)
 	s.Record(in)
@@ -76,7 +77,7 @@ func TestAdd(t *testing.T) {
 	t.Parallel()
 	s, in := newSet(t, Config{})
 	defer s.Close()
-	for _, name := range []string{"chat", "/chat", "/other"} {
+	for _, name := range []topicname.InBag{"chat", "/chat", "/other"} {
 		if err := s.Add(name, Named, time.Time{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -119,7 +120,7 @@ func TestUpdate(t *testing.T) {
 func TestDeserted(t *testing.T) {
 	t.Parallel()
 	const named, linked, ended, left = "/t000", "/t001", "/t002", 3
-	s, in := newSet(t, Config{IsNamed: func(topic string) bool { return topic == named }})
+	s, in := newSet(t, Config{IsNamed: func(topic topicname.InGraph) bool { return topic == named }})
 	defer s.Close()
 	var names []string
 	for i := range MostDeserted + left + 3 {
@@ -134,7 +135,7 @@ func TestDeserted(t *testing.T) {
 	s.subs[ended].ended = true
 	all := map[string]*account.Topic{}
 	for _, name := range names {
-		all[name] = s.subs[name].topic
+		all[name] = s.subs[topicname.InGraph(name)].topic
 	}
 	s.Update(graph.Found{Names: []string{"/new"}, All: false}) // of one node: says nothing about others
 	if n := len(s.subs); n != len(names)+1 {
@@ -151,7 +152,7 @@ func TestDeserted(t *testing.T) {
 	}
 	s.Update(graph.Found{Names: names, All: true})
 	for _, name := range names {
-		if sub := s.subs[name]; sub == nil || sub.topic != all[name] {
+		if sub := s.subs[topicname.InGraph(name)]; sub == nil || sub.topic != all[name] {
 			t.Errorf("%s does not have the account that it had", name)
 		}
 	}
@@ -166,10 +167,10 @@ func TestEndLimited(t *testing.T) {
 	s, in := newSet(t, Config{})
 	defer s.Close()
 	for i, name := range []string{"/a", "/b"} {
-		if err := s.Add(name, Named, time.Time{}); err != nil {
+		if err := s.Add(topicname.InBag(name), Named, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
-		l, err := in.OpenLink(s.subs[name].topic, testlink.Info(name, "/p"))
+		l, err := in.OpenLink(s.subs[topicname.InGraph(name)].topic, testlink.Info(name, "/p"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +190,7 @@ func TestEndLimited(t *testing.T) {
 // TestNoteWaiting: a topic that the master never heard of waits for the master.
 func TestNoteWaiting(t *testing.T) {
 	t.Parallel()
-	s := New(Config{Node: newNode(t, "http://127.0.0.1:1/", "rec"), Log: zap.NewNop(), IsNamed: func(string) bool { return true }})
+	s := New(Config{Node: newNode(t, "http://127.0.0.1:1/", "rec"), Log: zap.NewNop(), IsNamed: func(topicname.InGraph) bool { return true }})
 	in := newIntake(0)
 	s.Record(in)
 	s.LetIn()
@@ -224,7 +225,7 @@ func TestLinksWait(t *testing.T) {
 				t.Fatal(err)
 			}
 			pub.Source(true).Publish(testlink.Frame(1, 1, 12))
-			s := New(Config{Node: newNode(t, m.URI(), "rec"), Log: zap.NewNop(), IsNamed: func(string) bool { return true }})
+			s := New(Config{Node: newNode(t, m.URI(), "rec"), Log: zap.NewNop(), IsNamed: func(topicname.InGraph) bool { return true }})
 			if err := s.Add("/t", Named, time.Time{}); err != nil {
 				t.Fatal(err)
 			}

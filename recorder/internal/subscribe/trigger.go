@@ -3,6 +3,7 @@ package subscribe
 import (
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -18,22 +19,22 @@ const (
 // trigger is a topic each of whose messages begins a snapshot, as in stock. The topic is also recorded if the user has
 // selected it. A trigger watches its links.
 type trigger struct {
-	topic string                                               // resolved
+	topic topicname.InGraph
 	sub   *tcpros.Subscription                                 // nil if the topic is recorded, and so has a subscription
 	fire  func(topic string, messages int, received time.Time) // called with messages that were received together; must not wait
 }
 
-// Listen subscribes to the trigger, whose resolved name is name. selects reports whether a topic with a type is
+// Listen subscribes to the trigger. selects reports whether a topic with a type is
 // recorded. fire is called with messages that were received together, and must not wait.
-func (s *Set) Listen(name string, selects func(topic, typ string) bool, fire func(topic string, messages int, received time.Time)) error {
+func (s *Set) Listen(name topicname.InGraph, selects func(topic, typ string) bool, fire func(topic string, messages int, received time.Time)) error {
 	t := &trigger{topic: name, fire: fire}
 	s.trigger = t
 	s.known[name] = true
 	switch {
 	case s.IsNamed(name):
-		return s.Add(name, Named, time.Time{})
-	case selects(name, triggerType): // the topic is in the summary once it has a publisher
-		sub := &subscription{name: name, topic: s.in.NewTopic(name)}
+		return s.Add(topicname.InBag(name), Named, time.Time{})
+	case selects(string(name), triggerType): // the topic is in the summary once it has a publisher
+		sub := &subscription{name: topicname.InBag(name), topic: s.in.NewTopic(name)}
 		if err := s.receive(name, Named, sub); err != nil {
 			return err
 		}
@@ -50,7 +51,7 @@ func (s *Set) Listen(name string, selects func(topic, typ string) bool, fire fun
 
 // Frames implements control.LinkWatcher.
 func (t *trigger) Frames(_ []byte, count int, _, received time.Time) {
-	t.fire(t.topic, count, received)
+	t.fire(string(t.topic), count, received)
 }
 
 // Skipped implements control.LinkWatcher. A std_msgs/Empty is never large.

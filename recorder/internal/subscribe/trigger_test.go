@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -40,7 +41,7 @@ func TestListen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, _ := newSet(t, Config{IsNamed: func(string) bool { return test.named }})
+			s, _ := newSet(t, Config{IsNamed: func(topicname.InGraph) bool { return test.named }})
 			selects := func(topic, typ string) bool {
 				return test.selected && topic == "/snapshot_trigger" && typ == "std_msgs/Empty"
 			}
@@ -74,7 +75,7 @@ func TestTriggerOfAnotherType(t *testing.T) {
 		info tcpros.LinkInfo
 		want bool
 	}{"empty": {empty("/go"), true}, "numbered": {testlink.Info("/go", "/p"), false}, "elsewhere": {empty("/t"), false}} {
-		if fires := len(s.watchersOf(test.info.Topic, test.info)) > 0; fires != test.want {
+		if fires := len(s.watchersOf(topicname.InGraph(test.info.Topic), test.info)) > 0; fires != test.want {
 			t.Errorf("%s begins snapshots: %v", name, fires)
 		}
 	}

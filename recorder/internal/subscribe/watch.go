@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -11,7 +12,7 @@ import (
 )
 
 // watchersOf returns who watches a link, in the order in which they are shown each message.
-func (s *Set) watchersOf(resolved string, info tcpros.LinkInfo) (all []control.LinkWatcher) {
+func (s *Set) watchersOf(resolved topicname.InGraph, info tcpros.LinkInfo) (all []control.LinkWatcher) {
 	header := rosbag.Header(info.Header)
 	if s.Watch != nil && slices.Contains(s.Watch.Topics(), resolved) {
 		all = append(all, s.Watch.Open(resolved, header))

@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testgraph"
@@ -16,7 +17,7 @@ import (
 
 // watching notes what it is shown of one topic.
 type watching struct {
-	topics  []string
+	topics  []topicname.InGraph
 	sink    *testlink.Sink
 	shown   int
 	skipped int
@@ -24,10 +25,10 @@ type watching struct {
 	bagTime time.Time
 }
 
-func (w *watching) Topics() []string                               { return w.topics }
-func (w *watching) Open(string, rosbag.Header) control.LinkWatcher { return w }
-func (w *watching) Triggers() []control.TriggerStats               { return nil }
-func (w *watching) Skipped(messages int)                           { w.skipped += messages }
+func (w *watching) Topics() []topicname.InGraph                               { return w.topics }
+func (w *watching) Open(topicname.InGraph, rosbag.Header) control.LinkWatcher { return w }
+func (w *watching) Triggers() []control.TriggerStats                          { return nil }
+func (w *watching) Skipped(messages int)                                      { w.skipped += messages }
 func (w *watching) Frames(_ []byte, count int, bagTime, _ time.Time) {
 	w.shown += count
 	w.bagTime = bagTime
@@ -35,9 +36,9 @@ func (w *watching) Frames(_ []byte, count int, bagTime, _ time.Time) {
 }
 
 // watchedBy is a link of a topic that w may watch.
-func watchedBy(w control.Watcher, sim *simtime.Sim, topic string, sink tcpros.LinkSink) tcpros.LinkSink {
+func watchedBy(w control.Watcher, sim *simtime.Sim, topic topicname.InGraph, sink tcpros.LinkSink) tcpros.LinkSink {
 	s := New(Config{Watch: w})
-	return watched(sink, sim, s.watchersOf(topic, testlink.Info(topic, "/p"))...)
+	return watched(sink, sim, s.watchersOf(topic, testlink.Info(string(topic), "/p"))...)
 }
 
 // TestWatchedLink: a watcher is shown messages when the recording has them, with the time of the recording;
@@ -45,7 +46,7 @@ func watchedBy(w control.Watcher, sim *simtime.Sim, topic string, sink tcpros.Li
 func TestWatchedLink(t *testing.T) {
 	t.Parallel()
 	sink := &testlink.Sink{}
-	w := &watching{topics: []string{"/t"}, sink: sink}
+	w := &watching{topics: []topicname.InGraph{"/t"}, sink: sink}
 	if got := watchedBy(w, nil, "/other", sink); got != tcpros.LinkSink(sink) {
 		t.Errorf("a link that is not watched is %T", got)
 	}
@@ -75,7 +76,7 @@ func TestWatchedLink(t *testing.T) {
 // TestWatchedClock: the clock of the graph is watched as any other topic, although its links are those of the clock.
 func TestWatchedClock(t *testing.T) {
 	t.Parallel()
-	w := &watching{topics: []string{"/clock"}, sink: &testlink.Sink{}}
+	w := &watching{topics: []topicname.InGraph{"/clock"}, sink: &testlink.Sink{}}
 	g := testgraph.New(t)
 	g.Params = map[string]any{"/use_sim_time": true}
 	s := New(Config{Node: newNode(t, g.URI, "rec"), Log: zap.NewNop(), Watch: w})
@@ -104,7 +105,7 @@ func TestWatchedClock(t *testing.T) {
 // TestLossesAreHandedOn: the recording counts what UDPROS has lost on a link that is watched or the trigger.
 func TestLossesAreHandedOn(t *testing.T) {
 	t.Parallel()
-	s, in := newSet(t, Config{Watch: &watching{topics: []string{"/t"}}})
+	s, in := newSet(t, Config{Watch: &watching{topics: []topicname.InGraph{"/t"}}})
 	s.trigger = &trigger{topic: "/t"}
 	topic := in.AddTopic("/t", "/t", time.Time{})
 	info := testlink.Info("/t", "/p")
@@ -127,10 +128,10 @@ func TestLossesAreHandedOn(t *testing.T) {
 // It is not parallel: what others allocate would count.
 func TestWatchedLinkAllocations(t *testing.T) { // not parallel: it counts allocations
 	sink := &testlink.Sink{}
-	w := &watching{topics: []string{"/t"}, sink: sink}
+	w := &watching{topics: []topicname.InGraph{"/t"}, sink: sink}
 	run, now := testlink.Frame(0, 1, 100), time.Now()
 	for _, topic := range []string{"/t", "/other"} {
-		l := watchedBy(w, nil, topic, sink)
+		l := watchedBy(w, nil, topicname.InGraph(topic), sink)
 		if n := testing.AllocsPerRun(300, func() { l.Frames(run, 1, now) }); n != 0 {
 			t.Errorf("%s: %v allocations", topic, n)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/ros/mismatch"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -40,8 +41,8 @@ type line struct{ topic, publisher, sum string }
 
 // Opened is called for each link to a publisher that opens. Each publisher of a topic has at most one line in the log for
 // each version.
-func (w *Watch) Opened(topic string, h rosbag.Header, log *zap.Logger) {
-	d := mismatch.Definition{Type: h.Type(), MD5Sum: strings.ToLower(h.MD5Sum()), Text: h.MessageDefinition()}
+func (w *Watch) Opened(resolved topicname.InGraph, h rosbag.Header, log *zap.Logger) {
+	topic, d := string(resolved), mismatch.Definition{Type: h.Type(), MD5Sum: strings.ToLower(h.MD5Sum()), Text: h.MessageDefinition()}
 	if d.MD5Sum == "*" || d.Type == "*" {
 		return
 	}

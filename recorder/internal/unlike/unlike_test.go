@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/internal/unlike"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -83,7 +84,7 @@ func TestMemory(t *testing.T) {
 			if own {
 				text += strconv.Itoa(i)
 			}
-			w.Opened("/"+name+strconv.Itoa(i), header(t, "/a", "my/State", text, ""), zap.New(core))
+			w.Opened(topicname.InGraph("/"+name+strconv.Itoa(i)), header(t, "/a", "my/State", text, ""), zap.New(core))
 		}
 		if used := heap() - before; used > 24<<20 {
 			t.Errorf("%s: %d bytes", name, used)

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/internal/view/live"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -139,11 +140,11 @@ func (t *Tap) tick(now, before time.Time) {
 
 // Link returns a sink that passes all messages of a publisher on to another sink and shows them to
 // viewers. header is that of the publisher, and must not change.
-func (t *Tap) Link(topic string, header rosbag.Header, sink tcpros.LinkSink) tcpros.LinkSink {
+func (t *Tap) Link(topic topicname.InGraph, header rosbag.Header, sink tcpros.LinkSink) tcpros.LinkSink {
 	if t == nil {
 		return sink
 	}
-	l := &link{LinkSink: sink, tap: t, topic: topic, latching: header.Latching()}
+	l := &link{LinkSink: sink, tap: t, topic: string(topic), latching: header.Latching()}
 	t.add(l, msgType{header.Type(), header.MD5Sum()}, header.MessageDefinition())
 	return l
 }

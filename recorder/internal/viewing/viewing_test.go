@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/internal/view/live"
 	"github.com/gorosbag/gorosbag/recorder/internal/viewing"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -240,7 +241,7 @@ func TestTooLarge(t *testing.T) {
 	tp := viewing.New(viewing.Options{Memory: 12 << 20})
 	s := tp.Source()
 	for name, rec := range map[string]*sink{"/announced": {}, "/pieces": {gives: 100_000}} {
-		l := tp.Link(name, header("/a", text, false), rec)
+		l := tp.Link(topicname.InGraph(name), header("/a", text, false), rec)
 		v := watch(t, s, name)
 		size := 4 << 20
 		if name == "/pieces" {
@@ -533,7 +534,7 @@ func TestLatchedAfterJump(t *testing.T) {
 	c.set(101)
 	frames(b, 1, "second")
 	for i := range 9 { // nobody sees these
-		frames(tp.Link(fmt.Sprint("/other", i), header("/a", text, true), &sink{}), 1, "other")
+		frames(tp.Link(topicname.InGraph(fmt.Sprint("/other", i)), header("/a", text, true), &sink{}), 1, "other")
 	}
 	v := watch(t, s, "/map")
 	c.set(50)

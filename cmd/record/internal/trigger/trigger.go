@@ -21,6 +21,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bags/expr"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -85,7 +86,7 @@ type Control interface {
 type Set struct {
 	Options
 	rules  []*rule
-	topics []string
+	topics []topicname.InGraph
 	queue  *queue
 	heard  []atomic.Bool // whether a topic had a message, by the index of the topic in topics
 }
@@ -113,7 +114,9 @@ func New(o Options) (*Set, error) {
 				return nil, fmt.Errorf("--%s: %w", kind, err)
 			}
 			s.rules = append(s.rules, &rule{kind: kind, text: text, program: p, topics: p.Topics(), pause: pause{length: o.Pause}})
-			s.topics = append(s.topics, p.Topics()...)
+			for _, topic := range p.Topics() {
+				s.topics = append(s.topics, topicname.InGraph(topic))
+			}
 		}
 	}
 	slices.Sort(s.topics)
@@ -123,17 +126,17 @@ func New(o Options) (*Set, error) {
 }
 
 // Topics implements [control.Watcher].
-func (s *Set) Topics() []string { return s.topics }
+func (s *Set) Topics() []topicname.InGraph { return s.topics }
 
 // Open implements [control.Watcher].
-func (s *Set) Open(topic string, header rosbag.Header) control.LinkWatcher {
-	l := &link{set: s, conn: &rosbag.Connection{Topic: topic, Header: header}}
+func (s *Set) Open(topic topicname.InGraph, header rosbag.Header) control.LinkWatcher {
+	l := &link{set: s, conn: &rosbag.Connection{Topic: string(topic), Header: header}}
 	l.message.Conn = l.conn
 	if i, ok := slices.BinarySearch(s.topics, topic); ok {
 		l.heard = &s.heard[i]
 	}
 	for _, r := range s.rules {
-		if slices.Contains(r.topics, topic) {
+		if slices.Contains(r.topics, string(topic)) {
 			l.rules = append(l.rules, &linkRule{rule: r})
 		}
 	}
@@ -151,7 +154,7 @@ func (s *Set) Triggers() []control.TriggerStats {
 			Refused: r.refused.Load(), Skipped: r.skipped.Load(), Errors: r.failures.Load(),
 		}
 		for _, topic := range r.topics {
-			if i, ok := slices.BinarySearch(s.topics, topic); ok && !s.heard[i].Load() {
+			if i, ok := slices.BinarySearch(s.topics, topicname.InGraph(topic)); ok && !s.heard[i].Load() {
 				stats.Silent = append(stats.Silent, topic)
 			}
 		}
