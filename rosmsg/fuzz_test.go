@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/internal/text/jsontext"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -115,7 +116,7 @@ func FuzzDecode(f *testing.F) {
 			if i > 0 {
 				whole = append(whole, ',')
 			}
-			whole = append(rosmsg.AppendJSONString(whole, field.Name), ':')
+			whole = append(jsontext.AppendString(whole, []byte(field.Name)), ':')
 			if whole, err = v.AppendJSON(whole); err != nil {
 				t.Fatalf("field %q: %v", field.Name, err)
 			}

@@ -2,13 +2,9 @@ package rosmsg
 
 import (
 	"encoding/base64"
-	"math"
 	"strconv"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
-	"github.com/gorosbag/gorosbag/internal/text/pytext"
+	"github.com/gorosbag/gorosbag/internal/text/jsontext"
 )
 
 // AppendJSON appends the value as JSON on one line and returns the extended slice. With
@@ -51,7 +47,7 @@ func (w *jsonWriter) value(x *wire) error {
 	case String:
 		b, err := w.bytes()
 		if err == nil {
-			w.dst = appendJSONString(w.dst, b)
+			w.dst = jsontext.AppendString(w.dst, b)
 		}
 		return err
 	}
@@ -74,7 +70,7 @@ func (w *jsonWriter) message(t *Type) error {
 		if i > 0 {
 			w.dst = append(w.dst, ',')
 		}
-		w.dst = appendJSONString(w.dst, []byte(f.name))
+		w.dst = jsontext.AppendString(w.dst, []byte(f.name))
 		w.dst = append(w.dst, ':')
 		if err := w.value(f.wire); err != nil {
 			return under(err, f.name)
@@ -119,7 +115,7 @@ func appendJSONScalar(dst []byte, k Kind, b []byte) []byte {
 	case k.integer():
 		return appendInteger(dst, k, b)
 	case k == Float32 || k == Float64:
-		return appendJSONFloat(dst, float(k, b))
+		return jsontext.AppendFloat(dst, float(k, b))
 	}
 	part := Uint32
 	if k == Duration {
@@ -128,52 +124,4 @@ func appendJSONScalar(dst []byte, k Kind, b []byte) []byte {
 	dst = appendInteger(append(dst, `{"secs":`...), part, b)
 	dst = appendInteger(append(dst, `,"nsecs":`...), part, b[4:])
 	return append(dst, '}')
-}
-
-func appendJSONFloat(dst []byte, f float64) []byte {
-	switch {
-	case math.IsNaN(f):
-		return append(dst, `"NaN"`...)
-	case math.IsInf(f, 1):
-		return append(dst, `"Infinity"`...)
-	case math.IsInf(f, -1):
-		return append(dst, `"-Infinity"`...)
-	}
-	return pytext.AppendFloat(dst, f)
-}
-
-// AppendJSONString appends a string as AppendJSON writes strings.
-func AppendJSONString(dst []byte, s string) []byte { return appendJSONString(dst, []byte(s)) }
-
-const hexDigits = "0123456789abcdef"
-
-// appendJSONString writes a string without what is not printable, also where JSON allows
-// it: a terminal would obey control characters, and those that change the direction of text.
-func appendJSONString(dst, b []byte) []byte {
-	dst = append(dst, '"')
-	for {
-		n := pytext.PlainASCII(b)
-		dst = append(dst, b[:n]...)
-		if b = b[n:]; len(b) == 0 {
-			return append(dst, '"')
-		}
-		r, n := pytext.DecodeRune(b)
-		b = b[n:]
-		switch {
-		case r == '"' || r == '\\':
-			dst = append(dst, '\\', byte(r))
-		case r == '\n':
-			dst = append(dst, `\n`...)
-		case r == '\t':
-			dst = append(dst, `\t`...)
-		case r == '\r':
-			dst = append(dst, `\r`...)
-		case unicode.IsPrint(r):
-			dst = utf8.AppendRune(dst, r)
-		default:
-			for _, u := range utf16.AppendRune(nil, r) {
-				dst = append(dst, '\\', 'u', hexDigits[u>>12], hexDigits[u>>8&15], hexDigits[u>>4&15], hexDigits[u&15])
-			}
-		}
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/text/pytext"
 )
 
 // Kind is what a value is on the wire.
@@ -241,7 +243,7 @@ func (c *compiler) compile(b *block, depth int) (*Type, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.fields = append(t.fields, field{name: f.name, python: pythonName(f.name), wire: w, offset: size})
+		t.fields = append(t.fields, field{name: f.name, python: pytext.FieldName(f.name), wire: w, offset: size})
 		if size < 0 || w.size < 0 {
 			size = -1
 		} else {
@@ -361,15 +363,4 @@ func checksum(t *Type, s *spec) string {
 	}
 	sum := md5.Sum([]byte(strings.TrimFunc(b.String(), isSpace))) //nolint:gosec // see above
 	return hex.EncodeToString(sum[:])
-}
-
-// pythonName is how ROS's Python calls a field whose name Python reserves.
-func pythonName(name string) string {
-	switch name {
-	case "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
-		"del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda",
-		"nonlocal", "not", "or", "pass", "raise", "return", "self", "try", "while", "with", "yield":
-		return name + "_"
-	}
-	return name
 }

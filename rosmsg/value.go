@@ -47,6 +47,26 @@ func (v Value) Type() string {
 	return v.wire.name
 }
 
+// MessageType returns the type of a message, and nil for other kinds.
+func (v Value) MessageType() *Type {
+	if v.Kind() != Struct {
+		return nil
+	}
+	return v.wire.msg
+}
+
+// Extent returns the bytes of the value in the payload, with the lengths of strings and arrays. They are the payload's own.
+func (v Value) Extent() ([]byte, error) {
+	c := cursor{p: v.p, off: v.off}
+	if v.wire == nil {
+		return nil, nil
+	}
+	if err := c.skip(v.wire); err != nil {
+		return nil, v.root.blame(err)
+	}
+	return v.p[v.off:c.off:c.off], nil
+}
+
 // Bool returns whether a number or bool is not zero.
 func (v Value) Bool() bool { return v.Float() != 0 }
 
@@ -107,6 +127,20 @@ func (v Value) Bytes() []byte {
 		return v.p[v.off : v.off+v.wire.length : v.off+v.wire.length]
 	}
 	return nil
+}
+
+// Wire returns the elements of an array of numbers as they are in the payload, little-endian, without the length
+// before them, and nil for other kinds. The bytes are the payload's own.
+func (v Value) Wire() []byte {
+	if v.Kind() != Array || v.wire.elem.kind >= String {
+		return nil
+	}
+	at := v.off
+	if v.wire.length < 0 {
+		at += 4
+	}
+	end := at + v.Len()*int(v.wire.elem.size) // inside the payload: the count was checked when the value was made
+	return v.p[at:end:end]
 }
 
 // Text returns a copy of a string as it is in the payload, valid UTF-8 or not, and ""

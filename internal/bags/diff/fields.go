@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bags/diff/report"
 	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdiff"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -32,7 +33,7 @@ func compareFields(out *report.Difference, messages [2]*rosbag.Message, known *m
 			return
 		}
 	}
-	for d, err := range rosmsg.Differences(types[0].Message(a), types[1].Message(b)) {
+	for d, err := range msgdiff.All(types[0].Message(a), types[1].Message(b)) {
 		if err != nil {
 			out.Note = err.Error()
 			break

@@ -7,11 +7,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/gorosbag/gorosbag/internal/bags/diff/report"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdiff"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
 // compareValues says how a field differs.
-func compareValues(d rosmsg.Difference) report.Change {
+func compareValues(d msgdiff.Difference) report.Change {
 	a, b := d.A, d.B
 	sameKind := a.Kind() == b.Kind()
 	switch {
@@ -36,7 +37,7 @@ func valueText(v rosmsg.Value) string {
 	switch v.Kind() {
 	case rosmsg.Bool, rosmsg.Int8, rosmsg.Int16, rosmsg.Int32, rosmsg.Int64, rosmsg.Uint8, rosmsg.Uint16, rosmsg.Uint32, rosmsg.Uint64,
 		rosmsg.Float32, rosmsg.Float64:
-		x, _ := v.Decode() // of a number the bytes are there, as Differences has read them
+		x, _ := v.Decode() // of a number the bytes are there, as msgdiff has read them
 		return fmt.Sprint(x)
 	case rosmsg.String:
 		return strconv.Quote(report.Shortened(v.Text()))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdiff"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -99,7 +100,7 @@ func bagThereAndBack(t *testing.T, r *bagfmt.Reader, d mapping.Distro) {
 			continue
 		}
 		messages++
-		for difference, err := range rosmsg.Differences(w.one.Message(msg.Data()), w.two.Message(again)) {
+		for difference, err := range msgdiff.All(w.one.Message(msg.Data()), w.two.Message(again)) {
 			if err != nil {
 				t.Fatal(err)
 			}

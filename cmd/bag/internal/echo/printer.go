@@ -15,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/query"
 	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
+	"github.com/gorosbag/gorosbag/internal/text/jsontext"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -166,12 +167,12 @@ func (p *Printer) append(dst []byte, v rosmsg.Value, m *rosbag.Message, field st
 	var err error
 	switch p.o.Format {
 	case JSON:
-		dst = rosmsg.AppendJSONString(append(dst, `{"topic":`...), m.Conn.Topic)
+		dst = jsontext.AppendString(append(dst, `{"topic":`...), []byte(m.Conn.Topic))
 		// Add carries a second and more of nanoseconds, which --csv and stock's clients do as well.
 		dst = fmt.Appendf(dst, `,"t":"%v","type":`, m.Time.Add(0))
-		dst = rosmsg.AppendJSONString(dst, m.Conn.Header.Type())
+		dst = jsontext.AppendString(dst, []byte(m.Conn.Header.Type()))
 		if field != "" {
-			dst = rosmsg.AppendJSONString(append(dst, `,"field":`...), field)
+			dst = jsontext.AppendString(append(dst, `,"field":`...), []byte(field))
 		}
 		dst = append(dst, `,"msg":`...)
 		dst, err = v.AppendJSON(dst)

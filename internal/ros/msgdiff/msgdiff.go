@@ -1,9 +1,16 @@
-package rosmsg
+// Package msgdiff finds the places in which two messages differ.
+//
+// It owns how fields and elements of two messages, which may be of different types, are matched. It is pure.
+// Package diff calls it, and tests that convert messages there and back.
+package msgdiff
 
 import (
 	"bytes"
 	"iter"
 	"strconv"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
 // Difference is a place in which two values differ.
@@ -11,16 +18,16 @@ type Difference struct {
 	// Path leads there, as "poses[3].position.x". It is empty for the values themselves.
 	Path string
 	// A and B are what is there: the zero Value where only the other one has such a field.
-	A, B Value
+	A, B rosmsg.Value
 }
 
-// Differences yields where a and b differ, which may be of different types. Fields are
+// All yields where a and b differ, which may be of different types. Fields are
 // compared by name, elements of arrays by number, and both by their bytes in the payload,
 // so that one NaN differs from another. Structs are compared by their fields, and arrays
 // by the elements that both have; if their lengths differ, the arrays come before these.
 // uint8[] and char[] are one value. It ends with the first error, of a payload that ends
 // early.
-func Differences(a, b Value) iter.Seq2[Difference, error] {
+func All(a, b rosmsg.Value) iter.Seq2[Difference, error] {
 	return func(yield func(Difference, error) bool) {
 		d := differ{yield: yield}
 		d.values(a, b)
@@ -33,7 +40,7 @@ type differ struct {
 	yield func(Difference, error) bool
 }
 
-func (d *differ) differs(a, b Value) bool {
+func (d *differ) differs(a, b rosmsg.Value) bool {
 	return d.yield(Difference{Path: string(d.path), A: a, B: b}, nil)
 }
 
@@ -60,94 +67,84 @@ func (d *differ) at(more string, walk func() bool) bool {
 	return goOn
 }
 
-func (d *differ) values(a, b Value) bool {
-	if a.Kind() != b.Kind() || a.wire == nil {
-		return a.wire == b.wire || d.differs(a, b)
+func (d *differ) values(a, b rosmsg.Value) bool {
+	if a.Kind() != b.Kind() || a.Kind() == 0 {
+		return a.Kind() == b.Kind() || d.differs(a, b)
 	}
-	if sameLayout(a.wire, b.wire) {
-		x, err := a.extent()
-		y, err2 := b.extent()
+	if sameLayout(a, b) {
+		x, err := a.Extent()
+		y, err2 := b.Extent()
 		if err == nil && err2 == nil && bytes.Equal(x, y) {
 			return true
 		}
 	}
 	//exhaustive:ignore
 	switch a.Kind() {
-	case Struct:
+	case rosmsg.Struct:
 		return d.structs(a, b)
-	case Array:
+	case rosmsg.Array:
 		return d.arrays(a, b)
 	}
-	x, err := a.extent()
-	y, err2 := b.extent()
+	x, err := a.Extent()
+	y, err2 := b.Extent()
 	return d.fail(err, err2) && (bytes.Equal(x, y) || d.differs(a, b))
 }
 
-// sameLayout reports whether equal bytes of two types are equal values.
-func sameLayout(x, y *wire) bool {
-	for x.kind == Array && y.kind == Array && x.length == y.length {
-		x, y = x.elem, y.elem
+// sameLayout reports whether equal bytes of two values of a kind are equal values. It does not know that of arrays of
+// messages, which are compared element by element.
+func sameLayout(a, b rosmsg.Value) bool {
+	if t := a.MessageType(); t != nil {
+		return t == b.MessageType() || t.MD5Sum() == b.MessageType().MD5Sum()
 	}
-	return x == y || x.kind == y.kind && (x.kind != Struct && x.kind != Array || x.kind == Struct && x.msg.md5sum == y.msg.md5sum)
+	return !a.OfMessages() && a.Type() == b.Type()
 }
 
-// extent returns the bytes of a value.
-func (v Value) extent() ([]byte, error) {
-	c := cursor{p: v.p, off: v.off}
-	if err := c.skip(v.wire); err != nil {
-		return nil, v.root.blame(err)
-	}
-	return v.p[v.off:c.off], nil
-}
-
-func (d *differ) structs(a, b Value) bool {
-	as, errA := a.fields()
-	bs, errB := b.fields()
+func (d *differ) structs(a, b rosmsg.Value) bool {
+	as, errA := members(a)
+	bs, errB := members(b)
 	places := make(map[string]int, len(bs))
-	for i := range bs {
-		places[b.wire.msg.fields[i].name] = i
+	for i, m := range bs {
+		places[m.Name] = i
 	}
 	compared := make([]bool, len(bs))
-	for i, v := range as {
-		name := a.wire.msg.fields[i].name
-		var other Value
-		if k, ok := places[name]; ok {
-			other, compared[k] = bs[k], true
+	for _, m := range as {
+		var other rosmsg.Value
+		if k, ok := places[m.Name]; ok {
+			other, compared[k] = bs[k].Value, true
 		} else if errB != nil {
 			continue // it may be after what cannot be read
 		}
-		if !d.at(name, func() bool { return d.values(v, other) }) {
+		if !d.at(m.Name, func() bool { return d.values(m.Value, other) }) {
 			return false
 		}
 	}
-	for i, v := range bs {
-		if !compared[i] && errA == nil && !d.at(b.wire.msg.fields[i].name, func() bool { return d.differs(Value{}, v) }) {
+	for i, m := range bs {
+		if !compared[i] && errA == nil && !d.at(m.Name, func() bool { return d.differs(rosmsg.Value{}, m.Value) }) {
 			return false
 		}
 	}
 	return d.fail(errA, errB)
 }
 
-// fields returns the fields of a message; with an error, the fields before the bad one.
-func (v Value) fields() ([]Value, error) {
-	all := make([]Value, 0, len(v.wire.msg.fields))
+// members returns the fields of a message; with an error, the fields before the bad one.
+func members(v rosmsg.Value) (all []rosmsg.Member, err error) {
 	for m, err := range v.Members() {
 		if err != nil {
 			return all, err
 		}
-		all = append(all, m.Value)
+		all = append(all, m)
 	}
 	return all, nil
 }
 
-func (d *differ) arrays(a, b Value) bool {
-	if a.wire.raw() && b.wire.raw() {
+func (d *differ) arrays(a, b rosmsg.Value) bool {
+	if a.Bytes() != nil && b.Bytes() != nil {
 		return bytes.Equal(a.Bytes(), b.Bytes()) || d.differs(a, b)
 	}
 	if a.Len() != b.Len() && !d.differs(a, b) {
 		return false
 	}
-	if a.wire.elem.size == 0 && b.wire.elem.size == 0 {
+	if empty(a) && empty(b) {
 		return true // elements without content
 	}
 	next, stop := iter.Pull2(b.Elements())
@@ -164,4 +161,14 @@ func (d *differ) arrays(a, b Value) bool {
 		i++
 	}
 	return true
+}
+
+// empty reports whether the elements of an array have no content.
+func empty(v rosmsg.Value) bool {
+	b, err := v.Extent()
+	length := 0
+	if strings.HasSuffix(v.Type(), "[]") {
+		length = 4
+	}
+	return err == nil && len(b) == length
 }
