@@ -89,6 +89,7 @@ func (w *wire) raw() bool { return w.kind == Array && w.elem.kind == Uint8 }
 // Type is a message type made ready for decoding. It never changes.
 type Type struct {
 	name      string
+	text      string // of the whole definition, if the type is not part of another one
 	md5sum    string
 	constants []Constant
 	fields    []field
@@ -121,6 +122,9 @@ type Field struct {
 
 // Name returns the type's name, as "geometry_msgs/Pose".
 func (t *Type) Name() string { return t.name }
+
+// Definition returns the definition that [Parse] made the type of, and "" for a part of another type.
+func (t *Type) Definition() string { return t.text }
 
 // EmptyMD5Sum is the md5sum of types without fields and constants. Such types have an
 // empty definition; of another type it means that none was recorded.
@@ -200,6 +204,7 @@ func ParseWith(name, definition string, missing func(name string) (text string, 
 	if err != nil {
 		return nil, err
 	}
+	t.text = definition
 	if t.md5sum == clockMD5 {
 		t.runs[0].stamp, t.wire.stamped = 0, true
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/foxglove/mcap/go/mcap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
+	"github.com/gorosbag/gorosbag/rosmsg/noetic"
 )
 
 // spec is a recording as a text of lines like these, where "# " begins a comment:
@@ -178,16 +178,16 @@ func withField(h rosbag.Header, field string) rosbag.Header {
 // definition returns the definition of a type, from a file or ROS.
 func (s *spec) definition(typ string) (text, md5sum string, ok bool) {
 	if strings.Contains(typ, "/msg/") { // of ROS 2
-		text, _, ok = msgdef.Definition(strings.Replace(typ, "/msg/", "/", 1))
+		text, _, ok = noetic.Definition(strings.Replace(typ, "/msg/", "/", 1))
 		return text, "", ok
 	}
 	if _, err := os.Stat(filepath.Join(s.dir, typ+".msg")); err != nil {
-		return msgdef.Definition(typ)
+		return noetic.Definition(typ)
 	}
-	text = msgdef.Compose(typ, func(name string) (string, bool) {
+	text = noetic.Compose(typ, func(name string) (string, bool) {
 		b, err := os.ReadFile(filepath.Join(s.dir, name+".msg"))
 		if err != nil {
-			text, _, ok := msgdef.Definition(name)
+			text, _, ok := noetic.Definition(name)
 			text, _, _ = strings.Cut(text, "\n====")
 			return text, ok
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // libraries are the packages for programs of others.
-var libraries = []string{"bagfmt", "bagfmt/chunk", "bagfmt/recovery", "rosbag", "rosmsg"}
+var libraries = []string{"bagfmt", "bagfmt/chunk", "bagfmt/recovery", "rosbag", "rosmsg", "rosmsg/noetic"}
 
 // calledByGo are methods that the standard library calls.
 var calledByGo = []string{"Error", "Is", "Unwrap", "String"}

@@ -12,6 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/ros/mismatch"
 	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/rosmsg/noetic"
 )
 
 // Set knows definitions. It is for one goroutine at a time.
@@ -59,23 +60,23 @@ func firstOf(all []mismatch.Definition, err error) (text string, ok bool, _ erro
 	return text, true, nil
 }
 
-// noetic has the types that ship with ROS 1 noetic.
-type noetic struct{}
+// ros1 has the types that ship with ROS 1 noetic.
+type ros1 struct{}
 
 // Noetic returns the table of the types that ship with ROS 1 noetic. Its texts have no comments.
-func Noetic() Set { return noetic{} }
+func Noetic() Set { return ros1{} }
 
 // Find implements mismatch.Known.
-func (noetic) Find(typ string) ([]mismatch.Definition, error) {
-	text, sum, ok := msgdef.Definition(typ)
+func (ros1) Find(typ string) ([]mismatch.Definition, error) {
+	text, sum, ok := noetic.Definition(typ)
 	if !ok {
 		return nil, nil
 	}
 	return []mismatch.Definition{{Type: typ, MD5Sum: sum, Text: text}}, nil
 }
 
-func (noetic) own(typ string) (text string, ok bool, err error) {
-	text, ok = msgdef.Text(typ)
+func (ros1) own(typ string) (text string, ok bool, err error) {
+	text, ok = noetic.Text(typ)
 	return text, ok, nil
 }
 

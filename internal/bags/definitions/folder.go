@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/ros/mismatch"
-	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros/msgfiles"
 	"github.com/gorosbag/gorosbag/rosmsg"
+	"github.com/gorosbag/gorosbag/rosmsg/noetic"
 )
 
 // folder has the .msg files of packages.
@@ -43,7 +43,7 @@ func (f *folder) Find(typ string) ([]mismatch.Definition, error) {
 		return nil, err
 	}
 	var failed error
-	full := msgdef.Compose(typ, func(part string) (string, bool) {
+	full := noetic.Compose(typ, func(part string) (string, bool) {
 		text, ok, err := f.own(part)
 		if !ok {
 			text, ok, err = f.rest.own(part)

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/ros/mismatch"
-	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/rosmsg"
+	"github.com/gorosbag/gorosbag/rosmsg/noetic"
 )
 
 // maxClassBytes is the largest file with a class of Python that is read.
@@ -118,7 +118,7 @@ func textOfClass(class string) (text string, ok bool) {
 // IsBare reports whether a definition is that of the table of noetic, which lacks comments, and not also one of here, which is
 // what is installed.
 func IsBare(d mismatch.Definition, here Set) bool {
-	text, _, ok := msgdef.Definition(d.Type)
+	text, _, ok := noetic.Definition(d.Type)
 	if !ok || text != d.Text {
 		return false
 	}

@@ -1,5 +1,5 @@
-// Package msgdef makes message types of the definitions that recordings and publishers send. It owns the table of
-// the types that ship with ROS 1, and the rule by which that table helps out where a definition is missing,
+// Package msgdef makes message types of the definitions that recordings and publishers send. It owns the rule by which the
+// table of the types that ship with ROS 1 helps out where a definition is missing,
 // incomplete or not the one that the md5sum belongs to.
 //
 // Everything that decodes messages, or passes their definitions on to other readers, may call it; it knows neither
@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
+	"github.com/gorosbag/gorosbag/rosmsg/noetic"
 )
 
 // ErrNoDefinition means that messages cannot be decoded because their definition is not known.
@@ -48,7 +49,7 @@ func Parse(name, md5sum, definition string) (*Type, error) {
 	if err == nil && (unknown || t.MD5Sum() == md5sum) {
 		return t, nil
 	}
-	if known, sum, ok := Definition(name); ok && (sum == md5sum || err != nil && unknown) {
+	if known, sum, ok := noetic.Definition(name); ok && (sum == md5sum || err != nil && unknown) {
 		why := fmt.Sprintf("another md5sum than %s", md5sum)
 		if err != nil {
 			why = "errors"
@@ -71,7 +72,7 @@ func Parse(name, md5sum, definition string) (*Type, error) {
 
 // ofNothing makes a type whose definition has no text: that of ROS, or one without fields.
 func ofNothing(name, md5sum, definition string) (*Type, error) {
-	known, sum, ok := Definition(name)
+	known, sum, ok := noetic.Definition(name)
 	switch {
 	case ok && (sum == md5sum || md5sum == "" || md5sum == "*" || md5sum == rosmsg.EmptyMD5Sum):
 		if sum == rosmsg.EmptyMD5Sum {
@@ -102,7 +103,7 @@ func complete(name, definition string) (t *Type, lacked bool, err error) {
 	var names []string
 	var parts strings.Builder
 	typ, err := rosmsg.ParseWith(name, definition, func(part string) (string, bool) {
-		text, ok := Text(part)
+		text, ok := noetic.Text(part)
 		if ok {
 			names = append(names, part)
 			parts.WriteString("\n" + separator + "\nMSG: " + part + "\n" + strings.TrimSuffix(text, "\n"))
@@ -141,13 +142,13 @@ func replaceParts(name, md5sum, definition string) (*Type, error) {
 		}
 	}
 	text := func(part string) (string, bool) {
-		if text, ok := Text(part); ok && part != name {
+		if text, ok := noetic.Text(part); ok && part != name {
 			return text, true
 		}
 		text, ok := parts[part]
 		return text, ok
 	}
-	whole := Compose(name, text)
+	whole := noetic.Compose(name, text)
 	t, err := rosmsg.Parse(name, whole)
 	if err != nil {
 		return nil, err
@@ -178,6 +179,9 @@ func Complete(name, md5sum, definition string) string {
 	}
 	return definition
 }
+
+// separator is the line between the parts of a definition.
+var separator = strings.Repeat("=", 80)
 
 const (
 	maxCachedTypes = 256     // of a Cache

@@ -9,11 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros/msgdiff"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
+	"github.com/gorosbag/gorosbag/rosmsg/noetic"
 )
 
 // TestBags converts every message of real bags to each distribution and back. What comes
@@ -76,7 +76,7 @@ func bagThereAndBack(t *testing.T, r *bagfmt.Reader, d mapping.Distro) {
 				t.Fatal(err)
 			}
 			want := h.MD5Sum()
-			if _, noetic, ok := msgdef.Definition(w.back.Type); ok {
+			if _, noetic, ok := noetic.Definition(w.back.Type); ok {
 				want = noetic // the bag may have an older definition, with fewer constants
 			}
 			if w.back.MD5Sum != want {

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros2/msg"
 	"github.com/gorosbag/gorosbag/rosmsg"
+	"github.com/gorosbag/gorosbag/rosmsg/noetic"
 )
 
 // deriver1 makes ROS 1 definitions of the types of one ROS 2 message.
@@ -37,7 +37,7 @@ func (d *deriver1) derive(two *msg.Type) error {
 	}
 	for _, t := range all {
 		name := d.names[t.Name]
-		if _, ships := msgdef.Text(name); !ships || isApart(name) {
+		if _, ships := noetic.Text(name); !ships || isApart(name) {
 			text, err := d.text(t)
 			if err != nil {
 				return err

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/ros2/msg"
 	"github.com/gorosbag/gorosbag/rosmsg"
+	"github.com/gorosbag/gorosbag/rosmsg/noetic"
 )
 
 // most is how long the result of a payload may be in the tests: see package cdr.
@@ -18,12 +18,12 @@ func most(payload []byte) int { return 2*64*len(payload) + 4<<20 }
 func FuzzTo2(f *testing.F) {
 	for name, in := range samples() {
 		if len(in) < 1<<10 {
-			definition, _, _ := msgdef.Definition(name)
+			definition, _, _ := noetic.Definition(name)
 			f.Add(name, definition, []byte(in))
 		}
 	}
 	for _, name := range []string{"rosgraph_msgs/Log", "visualization_msgs/Marker", "shape_msgs/SolidPrimitive", "sensor_msgs/CameraInfo", "std_msgs/Duration", "std_msgs/Empty"} {
-		definition, _, _ := msgdef.Definition(name)
+		definition, _, _ := noetic.Definition(name)
 		f.Add(name, definition, make([]byte, 300))
 	}
 	f.Add("A_b/c", "bool T\nint8 t\nEmpty[] e\ntime[2] x\nstring S=\"#\nbyte B=-1\n"+dashes+"MSG: A_b/Empty\n", make([]byte, 23))

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros2/cdr"
 	"github.com/gorosbag/gorosbag/internal/ros2/msg"
 	"github.com/gorosbag/gorosbag/rosmsg"
+	"github.com/gorosbag/gorosbag/rosmsg/noetic"
 )
 
 // Mapper maps types for one distribution. It remembers the names that it gave, so that
@@ -248,7 +248,7 @@ func (m *Mapper) name2(name1 string) string {
 // name1: stD_msgs/Duration must not become std_msgs/msg/Duration.
 func (m *Mapper) meansOther(name2, name1 string) bool {
 	back, err := m.name1(name2)
-	_, ships := msgdef.Text(back)
+	_, ships := noetic.Text(back)
 	return err == nil && ships && back != name1
 }
 

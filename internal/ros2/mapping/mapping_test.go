@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/ros2/msg"
+	"github.com/gorosbag/gorosbag/rosmsg/noetic"
 )
 
 func newMapper(t testing.TB, d mapping.Distro, o mapping.Options) *mapping.Mapper {
@@ -43,7 +43,7 @@ func to1(t testing.TB, m *mapping.Mapper, name, schema string) *mapping.To1 {
 // stockTo2 is the conversion of a type that ships with noetic.
 func stockTo2(t testing.TB, m *mapping.Mapper, name string) *mapping.To2 {
 	t.Helper()
-	definition, _, ok := msgdef.Definition(name)
+	definition, _, ok := noetic.Definition(name)
 	if !ok {
 		t.Fatalf("no definition of %s", name)
 	}

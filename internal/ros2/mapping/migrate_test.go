@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/ros2/msg"
 	"github.com/gorosbag/gorosbag/rosmsg"
+	"github.com/gorosbag/gorosbag/rosmsg/noetic"
 )
 
 const headerBlock = dashes + "MSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n"
@@ -51,7 +51,7 @@ func TestOldDefinitions(t *testing.T) {
 	}
 	// The way back yields the noetic definition.
 	back := to1(t, m, old.Type, old.Schema)
-	if definition, md5sum, _ := msgdef.Definition("sensor_msgs/Range"); back.MD5Sum != md5sum || back.Definition != definition {
+	if definition, md5sum, _ := noetic.Definition("sensor_msgs/Range"); back.MD5Sum != md5sum || back.Definition != definition {
 		t.Errorf("back as %s\n%s", back.MD5Sum, back.Definition)
 	}
 	for i := range in {
@@ -173,7 +173,7 @@ func TestTo1(t *testing.T) {
 		}
 	}
 	// Other tools keep the names of ROS 1 fields and types.
-	definition, md5sum, _ := msgdef.Definition("sensor_msgs/CameraInfo")
+	definition, md5sum, _ := noetic.Definition("sensor_msgs/CameraInfo")
 	info := stockTo2(t, m, "sensor_msgs/CameraInfo")
 	upper := strings.NewReplacer("[] d", "[] D", "[9] k", "[9] K", "[9] r", "[9] R", "[12] p", "[12] P").Replace(info.Schema)
 	if c := to1(t, m, info.Type, upper); c.MD5Sum != md5sum || c.Definition != definition || len(c.Notes) != 1 {
@@ -181,7 +181,7 @@ func TestTo1(t *testing.T) {
 	}
 	log := to1(t, m, "rosgraph_msgs/msg/Log", "std_msgs/Header header\nbyte level\nstring name\nstring msg\nstring file\nstring function\nuint32 line\nstring[] topics\n"+
 		dashes+"MSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id\n")
-	if _, md5sum, _ := msgdef.Definition("rosgraph_msgs/Log"); log.MD5Sum != md5sum {
+	if _, md5sum, _ := noetic.Definition("rosgraph_msgs/Log"); log.MD5Sum != md5sum {
 		t.Errorf("log becomes %s, want %s", log.MD5Sum, md5sum)
 	}
 	message := append([]byte{0, 1, 0, 0}, payload(nil).u32(1, 2, 0).u8(8, 0, 0, 0).u32(0, 0, 0, 0, 9, 0)...)

@@ -11,15 +11,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/testkit"
+	"github.com/gorosbag/gorosbag/rosmsg/noetic"
 )
 
 // stockTypes are the types that ship with noetic, from the table.
 func stockTypes(t testing.TB) []string {
 	t.Helper()
-	table, err := os.ReadFile("../../ros/msgdef/noetic.txt")
+	table, err := os.ReadFile("../../../rosmsg/noetic/noetic.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestStockTypesThereAndBack(t *testing.T) {
 	needROS(t)
 	var types []asked
 	for _, name := range stockTypes(t) {
-		definition, _, _ := msgdef.Definition(name)
+		definition, _, _ := noetic.Definition(name)
 		types = append(types, asked{Type: name, Definition: definition})
 	}
 	for i, a := range randomMessages(t, types) {
@@ -125,7 +125,7 @@ func TestROS2TypesThereAndBack(t *testing.T) {
 			continue // has no counterpart
 		}
 		back := to1(t, m, name, schema)
-		if _, _, noetic := msgdef.Definition(back.Type); !noetic && !slices.ContainsFunc(types, func(a asked) bool { return a.Type == back.Type }) {
+		if _, _, noetic := noetic.Definition(back.Type); !noetic && !slices.ContainsFunc(types, func(a asked) bool { return a.Type == back.Type }) {
 			types, backs = append(types, asked{Type: back.Type, Definition: back.Definition}), append(backs, back)
 		}
 	}
@@ -223,7 +223,7 @@ func TestInstalledTypes(t *testing.T) {
 			continue // the package is not installed
 		}
 		compared++
-		if _, got, ok := msgdef.Definition(name); !ok || got != want {
+		if _, got, ok := noetic.Definition(name); !ok || got != want {
 			t.Errorf("%s has md5sum %s, want %s", name, got, want)
 		}
 	}

@@ -4,9 +4,9 @@ import (
 	_ "embed" // the tables
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros2/msg"
 	"github.com/gorosbag/gorosbag/rosmsg"
+	"github.com/gorosbag/gorosbag/rosmsg/noetic"
 )
 
 // ros2Text has those of the types of ROS 2 that are not what the rules of this package
@@ -62,7 +62,7 @@ func onlyROS1(name string) bool {
 // tableOf has the text of the types of one distribution of ROS 2 by "pkg/msg/Type".
 func tableOf(d Distro) map[string]string {
 	all := make(map[string]string)
-	for header, body := range msgdef.TableBlocks(ros2Text) {
+	for header, body := range noetic.Table(ros2Text) {
 		name, since, _ := strings.Cut(header, " since ")
 		if d.atLeast(Distro(since)) { // the newest is last
 			all[msg.FullName(name)] = body
@@ -74,17 +74,17 @@ func tableOf(d Distro) map[string]string {
 // compose1 is the definition of a ROS 1 type with all that it uses. Text of a type comes from own, and else from the
 // table of noetic.
 func compose1(name string, own map[string]string) string {
-	return msgdef.Compose(name, func(name string) (string, bool) {
+	return noetic.Compose(name, func(name string) (string, bool) {
 		if text, ok := own[name]; ok {
 			return text, true
 		}
-		return msgdef.Text(name)
+		return noetic.Text(name)
 	})
 }
 
 // stock1 returns a type that ships with noetic, or nil.
 func stock1(name string) *rosmsg.Type {
-	definition, _, ok := msgdef.Definition(name)
+	definition, _, ok := noetic.Definition(name)
 	if !ok {
 		return nil
 	}

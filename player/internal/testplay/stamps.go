@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
+	"github.com/gorosbag/gorosbag/rosmsg/noetic"
 )
 
 // TFData is a tf2_msgs/TFMessage.
@@ -34,6 +34,6 @@ func StampsOf(tb testing.TB, definition string) *rosmsg.HeaderStamps {
 
 // TFDefinition returns the definition of tf2_msgs/TFMessage.
 func TFDefinition() string {
-	definition, _, _ := msgdef.Definition("tf2_msgs/TFMessage")
+	definition, _, _ := noetic.Definition("tf2_msgs/TFMessage")
 	return definition
 }

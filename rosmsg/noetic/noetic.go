@@ -1,7 +1,15 @@
-package msgdef
+// Package noetic has the definitions of the messages that ship with ROS 1 noetic, and of the packages that most robots
+// have beside those.
+//
+//	twist, err := noetic.Parse("geometry_msgs/Twist")
+//
+// A definition has no comments. [Compose] makes definitions of .msg files of your own, and of those here.
+package noetic
 
 import (
 	_ "embed" // the table
+	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"sync"
@@ -9,8 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
-// noeticText has the fields and constants of the types that ship with ROS 1 noetic, and of the packages that
-// most robots have beside those.
+// noeticText has the fields and constants of the types.
 //
 //go:embed noetic.txt
 var noeticText string
@@ -18,14 +25,14 @@ var noeticText string
 // noetic has them by the name of the type.
 var noetic = sync.OnceValue(func() map[string]string {
 	all := make(map[string]string)
-	for name, text := range TableBlocks(noeticText) {
+	for name, text := range Table(noeticText) {
 		all[name] = text
 	}
 	return all
 })
 
-// TableBlocks yields what follows each "MSG: " at the start of a line of a table of types, and the lines after it.
-func TableBlocks(table string) iter.Seq2[string, string] {
+// Table yields what follows each "MSG: " at the start of a line of a table of types, and the lines after it.
+func Table(table string) iter.Seq2[string, string] {
 	return func(yield func(header, body string) bool) {
 		for block := range strings.SplitSeq(strings.TrimPrefix(table, "MSG: "), "\nMSG: ") {
 			header, body, _ := strings.Cut(block, "\n")
@@ -54,10 +61,22 @@ func Definition(name string) (definition, md5sum string, ok bool) {
 	definition = Compose(name, Text)
 	t, err := rosmsg.Parse(name, definition)
 	if err != nil {
-		panic("msgdef: table of noetic: " + err.Error())
+		panic("noetic: table: " + err.Error())
 	}
 	return definition, t.MD5Sum(), true
 }
+
+// Parse makes a type of its definition of ROS 1 noetic.
+func Parse(name string) (*rosmsg.Type, error) {
+	definition, _, ok := Definition(name)
+	if !ok {
+		return nil, fmt.Errorf("%w %.100q", ErrUnknown, name)
+	}
+	return rosmsg.Parse(name, definition)
+}
+
+// ErrUnknown means that a type does not ship with ROS 1 noetic.
+var ErrUnknown = errors.New("noetic has no type")
 
 // separator is the line between the parts of a definition.
 var separator = strings.Repeat("=", 80)
@@ -70,7 +89,7 @@ func Compose(name string, text func(name string) (string, bool)) string {
 	var walk func(name, own string)
 	walk = func(name, own string) {
 		b.WriteString(own + "\n") // as ROS does; its Python needs a line in a part without fields
-		for _, used := range rosmsg.Uses(name, own) {
+		for _, used := range uses(name, own) {
 			if t, ok := text(used); ok && !seen[used] {
 				seen[used] = true
 				b.WriteString(separator + "\nMSG: " + used + "\n")
@@ -81,4 +100,16 @@ func Compose(name string, text func(name string) (string, bool)) string {
 	own, _ := text(name)
 	walk(name, own)
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// uses returns the types of those fields that are messages, each once, in order; none if the text has errors.
+func uses(name, text string) (all []string) {
+	_, err := rosmsg.ParseWith(name, text, func(part string) (string, bool) {
+		all = append(all, part)
+		return "", true
+	})
+	if err != nil {
+		return nil
+	}
+	return all
 }
