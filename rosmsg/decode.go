@@ -4,17 +4,24 @@ import (
 	"encoding/binary"
 	"math"
 	"strconv"
+	"time"
 )
 
 // Stamp is a time: seconds since 1970, and nanoseconds as they are in the payload,
 // which may be more than a second.
 type Stamp struct{ Secs, Nsecs uint32 }
 
+// Std returns the time as a time.Time in UTC.
+func (s Stamp) Std() time.Time { return time.Unix(int64(s.Secs), int64(s.Nsecs)).UTC() }
+
 // Seconds returns the time in seconds since 1970, rounded to a float64.
 func (s Stamp) Seconds() float64 { return float64(s.Secs) + float64(s.Nsecs)/1e9 }
 
 // Span is a duration: seconds and nanoseconds as they are in the payload.
 type Span struct{ Secs, Nsecs int32 }
+
+// Std returns the duration as a time.Duration.
+func (s Span) Std() time.Duration { return time.Duration(s.Secs)*time.Second + time.Duration(s.Nsecs) }
 
 // Seconds returns the duration in seconds, rounded to a float64.
 func (s Span) Seconds() float64 { return float64(s.Secs) + float64(s.Nsecs)/1e9 }
@@ -181,7 +188,6 @@ func each[T any](c *cursor, n int, decode func() (T, error)) ([]T, error) {
 }
 
 func scalars(k Kind, b []byte, n int) any {
-	le := binary.LittleEndian
 	switch k {
 	case Bool:
 		return fill(n, func(i int) bool { return b[i] != 0 })

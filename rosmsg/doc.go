@@ -1,11 +1,12 @@
-// Package rosmsg reads ROS 1 messages by their definition, without generated code.
+// Package rosmsg decodes and encodes ROS 1 messages by their definition, without generated code.
 //
 // A definition is the text that connection headers and bags carry: the message's own
 // fields and constants, then a block for each type that it is made of. [Parse] turns
 // it into a [Type]. A Type computes the md5sum as
 // ROS does, decodes payloads into values of Go ([Type.Decode]), finds single fields
-// without decoding the rest ([Type.Path], [Path.Lookup]) and prints messages as JSON,
-// as text and as CSV.
+// without decoding the rest ([Type.Path], [Path.Lookup]), encodes maps and structs
+// ([Type.Encode]) and prints messages as JSON, as text and as CSV.
+// Package noetic has the definitions of ROS's own messages.
 //
 // The rules are those of ROS's own tools. Where those are lenient by accident, the
 // package is not: a payload that ends early is an error with the field's path and the
@@ -38,6 +39,8 @@ const (
 	maxDepth = 64
 	// maxNameBytes bounds the name of a field or a type.
 	maxNameBytes = 256
+	// maxPayload bounds what is encoded: the largest message that roscpp receives.
+	maxPayload = 1_000_000_000
 	// maxArrayLength bounds the fixed length of an array, and the length of an array
 	// whose elements occupy no bytes.
 	maxArrayLength = 1 << 24

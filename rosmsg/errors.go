@@ -14,7 +14,9 @@ var (
 	ErrCorrupt = errors.New("payload does not fit its definition")
 	// ErrTrailing says that bytes follow the message. What it comes with is complete.
 	ErrTrailing = errors.New("bytes after the end of the message")
-	// ErrNoField is matched by every [FieldError].
+	// ErrValue is matched by every [EncodeError].
+	ErrValue = errors.New("value does not fit its definition")
+	// ErrNoField is matched by every [FieldError], and by an [EncodeError] about a field that the type does not have.
 	ErrNoField = errors.New("no such field")
 	// ErrLimit is matched by errors about something beyond one of the limits.
 	ErrLimit = errors.New("limit exceeded")
@@ -71,11 +73,16 @@ func under(err error, name string) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	if e.Path != "" && e.Path[0] != '[' {
+	e.Path = join(name, e.Path)
+	return e
+}
+
+// join puts a name or an index before a path.
+func join(name, path string) string {
+	if path != "" && path[0] != '[' {
 		name += "."
 	}
-	e.Path = name + e.Path
-	return e
+	return name + path
 }
 
 // underElement is under for an element of an array.
@@ -94,3 +101,26 @@ func (e *FieldError) Error() string {
 
 // Is matches [ErrNoField].
 func (e *FieldError) Is(target error) bool { return target == ErrNoField }
+
+// EncodeError says which value does not fit its type. It matches [ErrValue], and [ErrNoField] or [ErrLimit] by its reason.
+type EncodeError struct {
+	Type   string // of the message
+	Path   string // of the field, as "poses[3].position.x"; empty for the message itself
+	Reason string
+	err    error
+}
+
+func (e *EncodeError) Error() string {
+	return e.Type + ": " + strings.TrimPrefix(e.Path+": ", ": ") + e.Reason
+}
+
+// Is matches [ErrValue].
+func (e *EncodeError) Is(target error) bool { return target == ErrValue }
+
+func (e *EncodeError) Unwrap() error { return e.err }
+
+// under adds what the value lies in.
+func (e *EncodeError) under(name string) *EncodeError {
+	e.Path = join(name, e.Path)
+	return e
+}

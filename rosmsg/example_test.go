@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -218,4 +219,69 @@ func ExampleValue_Index() {
 	// 1
 	// 2
 	// float32[]
+}
+
+// A struct of Go whose fields have the names of those of the message.
+func ExampleType_Encode() {
+	t, err := rosmsg.Parse("geometry_msgs/PointStamped", pointStamped)
+	if err != nil {
+		panic(err)
+	}
+	type Header struct {
+		Stamp   time.Time
+		FrameID string
+	}
+	type Point struct{ X, Y, Z float64 }
+	type PointStamped struct {
+		Header Header
+		Point  Point
+	}
+	data, err := t.Encode(PointStamped{Header{time.Unix(1700000000, 0), "map"}, Point{1, 2.5, 0}})
+	if err != nil {
+		panic(err)
+	}
+	line, err := t.AppendJSON(nil, data)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%s\n", line)
+	// Output:
+	// {"header":{"seq":0,"stamp":{"secs":1700000000,"nsecs":0},"frame_id":"map"},"point":{"x":1.0,"y":2.5,"z":0.0}}
+}
+
+// A value that does not fit, and a name that is not there: the error says where.
+func ExampleEncodeError() {
+	t, err := rosmsg.Parse("my_msgs/Wheels", "uint8[] speeds\nduration[] ages")
+	if err != nil {
+		panic(err)
+	}
+	for _, v := range []map[string]any{{"speeds": []int{1, 300}}, {"speed": 1}} {
+		_, err = t.Append(nil, v)
+		var bad *rosmsg.EncodeError
+		if errors.As(err, &bad) {
+			fmt.Printf("%q of %s: %s; %t\n", bad.Path, bad.Type, bad.Reason, errors.Is(err, rosmsg.ErrValue))
+		}
+	}
+	// Output:
+	// "speeds[1]" of my_msgs/Wheels: uint8: 300 does not fit; true
+	// "" of my_msgs/Wheels: my_msgs/Wheels has no field "speed": it has speeds, ages; true
+}
+
+// Times and durations, which a payload may have in ways that Go does not.
+func ExampleStamp() {
+	t, err := rosmsg.Parse("my_msgs/Job", "time begun\nduration took")
+	if err != nil {
+		panic(err)
+	}
+	data, err := t.Encode(map[string]any{"begun": time.Unix(10, 5), "took": -time.Millisecond})
+	if err != nil {
+		panic(err)
+	}
+	m, err := t.Decode(data)
+	if err != nil {
+		panic(err)
+	}
+	begun, took := m.Get("begun").(rosmsg.Stamp), m.Get("took").(rosmsg.Span)
+	fmt.Println(begun.Std(), took.Secs, took.Nsecs, took.Std())
+	// Output: 1970-01-01 00:00:10.000000005 +0000 UTC -1 999000000 -1ms
 }

@@ -118,22 +118,22 @@ func (p *Path) name(name string) error {
 		}
 	default:
 	}
-	return p.fail("%s has no field %q%s", p.last.name, clip(name), p.fieldsThere())
+	return p.fail("%s has no field %q%s", p.last.name, clip(name), p.last.fieldsThere())
 }
 
 // listedFields is how many fields an error lists.
 const listedFields = 20
 
-// fieldsThere lists the fields of what the path leads to, for an error; empty if it has none.
-func (p *Path) fieldsThere() string {
-	if p.last.kind == Time || p.last.kind == Duration {
+// fieldsThere lists the fields of a value, for an error; empty if it has none.
+func (w *wire) fieldsThere() string {
+	if w.kind == Time || w.kind == Duration {
 		return ": it has secs, nsecs"
 	}
-	if p.last.kind != Struct || len(p.last.msg.fields) == 0 {
+	if w.kind != Struct || len(w.msg.fields) == 0 {
 		return ""
 	}
 	var names []string
-	for _, f := range p.last.msg.fields {
+	for _, f := range w.msg.fields {
 		if len(names) == listedFields {
 			names = append(names, "…")
 			break
