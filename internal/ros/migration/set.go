@@ -5,8 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
-	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -73,112 +73,102 @@ func (s *steps) literal(v value, text string) error {
 	if v.class == message {
 		return fmt.Errorf("%s is a message; set its fields", v.name)
 	}
-	if !v.array {
-		if v.name == "time" && text == received {
-			s.list = append(s.list, step{op: opReceived})
-			return nil
-		}
-		b, err := v.encode(nil, text)
-		if err == nil {
-			s.write(b)
-		}
+	if v.name == "time" && !v.array && text == received {
+		s.list = append(s.list, step{op: opReceived})
+		return nil
+	}
+	x, err := v.parse(text)
+	if err != nil {
 		return err
 	}
-	inner, ok := strings.CutPrefix(strings.TrimSpace(text), "[")
-	inner, ok2 := strings.CutSuffix(inner, "]")
-	if !ok || !ok2 {
-		return fmt.Errorf("%s is an array: write [a, b, c]", v.typed())
+	typ, err := rosmsg.Parse(OptionSet, v.typed()+" value")
+	if err != nil {
+		return err
 	}
-	var all []string
-	if strings.TrimSpace(inner) != "" {
-		all = strings.Split(inner, ",")
-	}
-	if v.length != variable && len(all) != v.length {
-		return fmt.Errorf("has %d elements, and %s has %d", len(all), v.typed(), v.length)
-	}
-	var b []byte
-	if v.length == variable {
-		b = le.AppendUint32(b, uint32(len(all)))
-	}
-	for _, one := range all {
-		var err error
-		if b, err = v.encode(b, strings.TrimSpace(one)); err != nil {
-			return err
-		}
-	}
-	if len(b) > maxInserted {
+	b, err := typ.Encode(map[string]any{"value": x})
+	switch {
+	case err != nil:
+		return v.wrong()
+	case len(b) > maxInserted:
 		return fmt.Errorf("is longer than %d bytes", maxInserted)
 	}
 	s.write(b)
 	return nil
 }
 
-// encode appends a value that is written as a text.
-func (e element) encode(dst []byte, text string) ([]byte, error) {
-	wrong := fmt.Errorf("is no %s", e.name)
-	switch e.class {
-	case signed:
-		n, err := strconv.ParseInt(text, 10, 8*e.bytes)
-		if err != nil {
-			return dst, wrong
-		}
-		return appendInteger(dst, uint64(n), e.bytes), nil
-	case unsigned:
-		n, err := strconv.ParseUint(text, 10, 8*e.bytes)
-		if err != nil {
-			return dst, wrong
-		}
-		return appendInteger(dst, n, e.bytes), nil
-	case boolean:
-		b, err := strconv.ParseBool(strings.ToLower(text))
-		if err != nil {
-			return dst, wrong
-		}
-		if b {
-			return append(dst, 1), nil
-		}
-		return append(dst, 0), nil
-	case floating:
-		f, err := strconv.ParseFloat(text, 8*e.bytes)
-		if err != nil {
-			return dst, wrong
-		}
-		return appendFloat(dst, f, e.bytes), nil
-	case chars:
-		return append(le.AppendUint32(dst, uint32(len(text))), text...), nil
-	case moment:
-		return e.encodeMoment(dst, text)
-	case message:
+// parse returns a value that is written as a text, as rosmsg encodes it.
+func (v value) parse(text string) (any, error) {
+	if !v.array {
+		return v.element.parse(text)
 	}
-	return dst, wrong
+	inner, ok := strings.CutPrefix(strings.TrimSpace(text), "[")
+	inner, ok2 := strings.CutSuffix(inner, "]")
+	if !ok || !ok2 {
+		return nil, fmt.Errorf("%s is an array: write [a, b, c]", v.typed())
+	}
+	var texts []string
+	if strings.TrimSpace(inner) != "" {
+		texts = strings.Split(inner, ",")
+	}
+	if v.length != variable && len(texts) != v.length {
+		return nil, fmt.Errorf("has %d elements, and %s has %d", len(texts), v.typed(), v.length)
+	}
+	all := make([]any, len(texts))
+	for i, one := range texts {
+		var err error
+		if all[i], err = v.element.parse(strings.TrimSpace(one)); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
-// encodeMoment appends a time or a duration that is written in seconds.
-func (e element) encodeMoment(dst []byte, text string) ([]byte, error) {
+// wrong says that a text is no value of the type.
+func (e element) wrong() error { return fmt.Errorf("is no %s", e.name) }
+
+// parse returns a value, or one element of an array.
+func (e element) parse(text string) (x any, err error) {
+	switch e.class {
+	case signed:
+		x, err = strconv.ParseInt(text, 10, 64)
+	case unsigned:
+		x, err = strconv.ParseUint(text, 10, 64)
+	case boolean:
+		x, err = strconv.ParseBool(strings.ToLower(text))
+	case floating:
+		x, err = strconv.ParseFloat(text, 8*e.bytes)
+	case chars:
+		x = text
+	case moment:
+		return e.parseMoment(text)
+	case message:
+		return nil, e.wrong()
+	}
+	if err != nil {
+		return nil, e.wrong()
+	}
+	return x, nil
+}
+
+// parseMoment returns a time or a duration that is written in seconds.
+func (e element) parseMoment(text string) (any, error) {
 	wrong := fmt.Errorf("is no %s in seconds", e.name)
 	digits, negative := strings.CutPrefix(text, "-")
 	whole, fraction, _ := strings.Cut(digits, ".")
 	if len(fraction) > 9 || fraction != "" && strings.Trim(fraction, "0123456789") != "" {
-		return dst, wrong
+		return nil, wrong
 	}
 	secs, err := strconv.ParseUint(whole, 10, 32)
-	if err != nil {
-		return dst, wrong
-	}
 	nsecs, _ := strconv.ParseUint(fraction+strings.Repeat("0", 9-len(fraction)), 10, 32)
-	t := rosbag.Time{Sec: uint32(secs), Nsec: uint32(nsecs)}
-	if e.name == "duration" {
-		if secs > math.MaxInt32 {
-			return dst, wrong
-		}
-		if negative { // as genpy has it: seconds rounded down, and nanoseconds after them
-			t.Sec = -t.Sec
-			if nsecs > 0 {
-				t.Sec, t.Nsec = t.Sec-1, 1_000_000_000-t.Nsec
-			}
-		}
-	} else if negative {
-		return dst, wrong
+	switch {
+	case err != nil, negative && e.name == "time", e.name == "duration" && secs > math.MaxInt32:
+		return nil, wrong
+	case e.name == "time":
+		return rosmsg.Stamp{Secs: uint32(secs), Nsecs: uint32(nsecs)}, nil
 	}
-	return le.AppendUint32(le.AppendUint32(dst, t.Sec), t.Nsec), nil
+	d := time.Duration(secs)*time.Second + time.Duration(nsecs)
+	if negative {
+		d = -d
+	}
+	return d, nil
 }
