@@ -1,6 +1,7 @@
 package noetic_test
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -22,7 +23,12 @@ func Example() {
 		panic(err)
 	}
 	fmt.Println(twist.MD5Sum(), len(payload), m.Get("linear").(*rosmsg.Message).Get("x"))
-	// Output: 9f195f881246fdfa2798d1d3eebca84a 48 0.5
+	if _, err := noetic.Parse("my_msgs/Wheel"); errors.Is(err, noetic.ErrUnknown) {
+		fmt.Println(err)
+	}
+	// Output:
+	// 9f195f881246fdfa2798d1d3eebca84a 48 0.5
+	// noetic has no type "my_msgs/Wheel"
 }
 
 // A message of your own, of the texts of .msg files.
@@ -38,6 +44,6 @@ func ExampleCompose() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(wheel.MD5Sum())
-	// Output: d97c628937d47552ba5fcce4399ed962
+	fmt.Println(wheel.MD5Sum(), len(wheel.Definition()))
+	// Output: d97c628937d47552ba5fcce4399ed962 169
 }
