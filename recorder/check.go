@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/finding"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
@@ -16,6 +17,14 @@ func Check(o Options, resolve func(name string) (string, error)) error {
 	o.resolve = resolve
 	_, err := o.withDefaults()
 	return err
+}
+
+// Expectations returns the expectations of o, with the names that their topics have in the bag. resolve resolves names as
+// that of Run would.
+func Expectations(o Options, resolve func(name string) (string, error)) ([]finding.Expectation, error) {
+	o.resolve = resolve
+	o, err := o.withDefaults()
+	return o.Expect, err
 }
 
 // CheckOutput returns the error with which Run would refuse to record now because of the directory or the name of the

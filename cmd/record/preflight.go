@@ -59,7 +59,10 @@ func runPreflight(args []string) int {
 	}
 	defer graph.Close() //nolint:errcheck // nothing was recorded that could be lost
 	o.Node = graph.Node
-	h := &preflight.Heard{Expect: o.Expect, Named: namedTopics(&o)}
+	h := &preflight.Heard{Named: namedTopics(&o)}
+	if h.Expect, err = recorder.Expectations(o, resolve); err != nil {
+		return errs.Fail(program.ExitUsage, err)
+	}
 	errs.Print("listening for " + finding.About(listenFor) + "; nothing is recorded")
 	tried := make(chan error, 1)
 	// owner: runPreflight; ends when the disk answers.

@@ -206,13 +206,13 @@ func TestNoFalseFindings(t *testing.T) {
 	}
 }
 
-// TestPreflight: the exit code says whether all is as expected. Nothing is recorded.
+// TestPreflight: the exit code says whether all is as expected, with the leading slash or without. Nothing is recorded.
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	harness.Long(t, "listens for ten seconds, twice")
 	g := harness.NewGraph(t, "gomaster")
 	peers.NewFlood(g, "/t", 1000)
-	good := g.Start("gorecord", "preflight", "/t", "--expect", "/t=5")
+	good := g.Start("gorecord", "preflight", "t", "--expect", "/t=5")
 	bad := g.Start("gorecord", "preflight", "/other", "/never", "/cam/*", "--expect", "/never=1", "--expect", "/cam/*=1", "--upload", "file:///no/such/directory", "-O", "nowhere/run")
 	good.Ended(0, "verdict", "ok", "disk:", "buffer:", "whose clock agrees with ours", "ready")
 	bad.Ended(1, "! no publisher", "! no such topic", "bag:     ! cannot open nowhere/run.bag.active: directory nowhere/ does not exist", "disk:    free", "http://", "store:   ! file:///no/such/directory", "not ready")
