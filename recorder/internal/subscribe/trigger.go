@@ -32,7 +32,7 @@ func (s *Set) Listen(name topicname.InGraph, selects func(topic, typ string) boo
 	s.known[name] = true
 	switch {
 	case s.IsNamed(name):
-		return s.Add(topicname.InBag(name), Named, time.Time{})
+		return nil // Add subscribes to the topic, under the name that the user wrote
 	case selects(string(name), triggerType): // the topic is in the summary once it has a publisher
 		sub := &subscription{name: topicname.InBag(name), topic: s.in.NewTopic(name)}
 		if err := s.receive(name, Named, sub); err != nil {

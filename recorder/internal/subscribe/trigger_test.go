@@ -28,15 +28,16 @@ func TestTriggerFires(t *testing.T) {
 	}
 }
 
-// TestListen: the trigger is recorded if the user asked for it by name, expression or type. Otherwise it has a
-// subscription of its own.
+// TestListen: the trigger is recorded if the user asked for it by name, expression or type: by name, it has that name in
+// the bag, as any topic. Otherwise it has a subscription of its own.
 func TestListen(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		named, selected, recorded bool
+		named, selected bool
+		recorded        string // the name in the bag; empty for a trigger that is not recorded
 	}{
-		"by name":      {named: true, recorded: true},
-		"by type":      {selected: true, recorded: true},
+		"by name":      {named: true, recorded: "snapshot_trigger"},
+		"by type":      {selected: true, recorded: "/snapshot_trigger"},
 		"not recorded": {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,8 +50,17 @@ func TestListen(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			if _, recorded := s.subs["/snapshot_trigger"]; recorded != test.recorded || (s.trigger.sub == nil) != test.recorded {
-				t.Errorf("recorded: %v; a subscription of its own: %v", recorded, s.trigger.sub != nil)
+			if test.named { // as the session does next with all topics that the user named
+				if err := s.Add("snapshot_trigger", Named, time.Time{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			recorded := ""
+			if sub := s.subs["/snapshot_trigger"]; sub != nil {
+				recorded = string(sub.topic.Name())
+			}
+			if own := s.trigger.sub != nil; recorded != test.recorded || own == (recorded != "") {
+				t.Errorf("in the bag as %q; a subscription of its own: %v", recorded, own)
 			}
 		})
 	}
