@@ -135,7 +135,6 @@ func (w *Watcher) arrive() (recording bool) {
 		if w.cfg.Sim != nil || w.played[a.Topic] {
 			a.Stamp = 0
 		}
-		a.Held = a.Held || w.cfg.Sim != nil && a.Topic == simtime.Topic // which shows no time but its own
 	}
 	return recording
 }

@@ -36,7 +36,7 @@ func (in *Intake) Summary(now time.Time) control.Summary {
 func (in *Intake) Arrivals(all []finding.Arrivals) (arrivals []finding.Arrivals, recording bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.accounts.Arrivals(all, in.mode.Over()), in.mode.Records()
+	return in.accounts.Arrivals(all, in.mode.Over(), in.cfg.Sim.Topic()), in.mode.Records()
 }
 
 // Linked returns the names of the publishers that have a link to a topic.

@@ -68,8 +68,13 @@ func subscribe(n *tcpros.Node) (*Sim, error) {
 	return c, err
 }
 
-// Topic returns the name in the graph of Topic.
-func (c *Sim) Topic() topicname.InGraph { return topicname.InGraph(c.sub.Topic()) }
+// Topic returns the name in the graph of Topic; empty for the wall clock, and for a clock without a node.
+func (c *Sim) Topic() topicname.InGraph {
+	if c == nil || c.sub == nil {
+		return ""
+	}
+	return topicname.InGraph(c.sub.Topic())
+}
 
 // At returns the stamp of a message that was received at a time of the wall clock.
 func (c *Sim) At(received time.Time) time.Time {

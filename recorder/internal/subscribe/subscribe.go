@@ -185,7 +185,7 @@ func (s *Set) Add(name topicname.InBag, priority int, since time.Time) error {
 	if s.in != nil {
 		sub.topic = s.in.AddTopic(sub.name, resolved, sub.since)
 	}
-	if s.sim != nil && resolved == s.sim.Topic() {
+	if resolved == s.sim.Topic() {
 		err = s.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return s.openLink(resolved, sub, info) })
 		sub.close = s.sim.Forget
 	} else {

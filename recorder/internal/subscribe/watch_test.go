@@ -29,6 +29,7 @@ func (w *watching) Topics() []topicname.InGraph                               { 
 func (w *watching) Open(topicname.InGraph, rosbag.Header) control.LinkWatcher { return w }
 func (w *watching) Triggers() []control.TriggerStats                          { return nil }
 func (w *watching) Skipped(messages int)                                      { w.skipped += messages }
+
 func (w *watching) Frames(_ []byte, count int, bagTime, _ time.Time) {
 	w.shown += count
 	w.bagTime = bagTime
