@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/follow"
 	"github.com/gorosbag/gorosbag/player/internal/output"
@@ -28,12 +29,13 @@ func check(p *plan.Plan, resolve func(string) (string, error), o *Options) ([]*p
 // checkClock makes sure that the clock is not published on a topic of another type, nor
 // on one that must not be played.
 func checkClock(resolve func(string) (string, error), p *plan.Plan) error {
-	name, err := resolve(output.ClockTopic)
+	clock, err := resolve(output.ClockTopic)
 	if err != nil {
 		return err
 	}
+	name := topicname.InGraph(clock)
 	if p.Denies(name) {
-		return &plan.DenyError{Topics: []string{name}}
+		return &plan.DenyError{Topics: []string{clock}}
 	}
 	if t := p.Topic(name); t != nil && t.MD5Sum != stdmsg.ClockMD5 {
 		return &control.OptionError{Option: "Clock", Reason: fmt.Sprintf("does not go with topic %s of the bags: its type is %s [%s], not rosgraph_msgs/Clock; "+
@@ -48,7 +50,7 @@ func checkExternalClock(resolve func(string) (string, error), p *plan.Plan) erro
 	if err != nil {
 		return err
 	}
-	if t := p.Topic(name); t != nil {
+	if t := p.Topic(topicname.InGraph(name)); t != nil {
 		return &control.OptionError{Option: "Stamps", Reason: fmt.Sprintf("follows the clock on %s, and the bags have that topic, too (%s): exclude it or play it under another name",
 			name, t.RecordedName)}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/stage"
@@ -98,12 +99,12 @@ func preview(ctx context.Context, o *Options, g stage.Graph) (Preview, error) {
 			continue
 		}
 		pt := PreviewTopic{
-			Name: t.Name, Recorded: n.Recorded.List, Type: t.Type, Messages: n.Messages, Latching: t.Latching, CallerIDs: n.Callers.List,
+			Name: string(t.Name), Recorded: n.Recorded.List, Type: t.Type, Messages: n.Messages, Latching: t.Latching, CallerIDs: n.Callers.List,
 		}
 		if length > 0 {
 			pt.Rate = float64(n.Messages) / length
 		}
-		for _, l := range stage.LiveTopics(&state, []string{t.Name}, g.Names()) {
+		for _, l := range stage.LiveTopics(&state, []string{string(t.Name)}, g.Names()) {
 			pt.Publishers, pt.Listeners = l.Publishers, l.Subscribers
 		}
 		v.Topics = append(v.Topics, pt)
@@ -120,7 +121,7 @@ func preview(ctx context.Context, o *Options, g stage.Graph) (Preview, error) {
 func (v *Preview) ask(ctx context.Context, o *Options, p *plan.Plan, g stage.Graph) error {
 	heard := make(map[string][]string)
 	for i := range v.Topics {
-		if t := &v.Topics[i]; len(t.Listeners) > 0 && !p.Denies(t.Name) {
+		if t := &v.Topics[i]; len(t.Listeners) > 0 && !p.Denies(topicname.InGraph(t.Name)) {
 			heard[t.Name] = t.Listeners
 		}
 	}
@@ -138,7 +139,7 @@ func (v *Preview) ask(ctx context.Context, o *Options, p *plan.Plan, g stage.Gra
 		t := &v.Topics[i]
 		for _, h := range headers[t.Name] {
 			node, _ := h.Get("callerid")
-			if fate, why := desk.Judge(p.Topic(t.Name), h); fate != "" {
+			if fate, why := desk.Judge(p.Topic(topicname.InGraph(t.Name)), h); fate != "" {
 				t.Unfit = append(t.Unfit, Unfit{node, fate, why})
 			}
 		}

@@ -181,7 +181,7 @@ func (c *conductor) readyLocked(it *readahead.Item, w *itemWait) (until time.Dur
 		return 0
 	case !step && it.Route.Pauses && c.transport.PausesOnTopics() && !w.paused:
 		w.paused = true
-		c.transport.PauseFor(it.Route.Topic.Name, w.now)
+		c.transport.PauseFor(string(it.Route.Topic.Name), w.now)
 		c.notePausedLocked(w.now)
 		return transport.Forever
 	case c.output.Topic(it.Route).Takes():

@@ -3,6 +3,7 @@ package player
 import (
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/player/control"
 )
 
@@ -133,7 +134,7 @@ func (c *conductor) PauseOnTopics(on bool) {
 func (c *conductor) SetTopic(name string, on bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changed, err := c.output.SetTopic(name, on, c.time.Now())
+	changed, err := c.output.SetTopic(topicname.InGraph(name), on, c.time.Now())
 	if changed {
 		c.notifyChange()
 	}

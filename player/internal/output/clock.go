@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/stage"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -50,7 +51,7 @@ func (o *Output) AdvertiseClock(g stage.Graph, flood bool) error {
 	if err != nil {
 		return err
 	}
-	if planned := o.plan.Topic(name); planned != nil && o.topics[planned.Number] != nil {
+	if planned := o.plan.Topic(topicname.InGraph(name)); planned != nil && o.topics[planned.Number] != nil {
 		c.topic = o.topics[planned.Number].publication
 	} else {
 		c.own = true

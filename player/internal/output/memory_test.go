@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/stage"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
@@ -43,7 +44,7 @@ func TestMemoryIsUsedAgain(t *testing.T) {
 	out.reuse = func(memory []byte) { again = append(again, memory[0]) }
 	publish := func(topics ...string) {
 		for _, name := range topics {
-			t := out.plan.Topic(name)
+			t := out.plan.Topic(topicname.InGraph(name))
 			i := slices.IndexFunc(out.plan.Publishers, func(p *plan.Publisher) bool { return p.Topic == t })
 			out.Publish(&plan.Route{Topic: t, Publisher: out.plan.Publishers[i]}, &Message{Frame: make([]byte, 5)})
 		}

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/player/internal/wanted"
@@ -198,7 +199,7 @@ func (o *Output) SetLatched(latched []plan.Latched, endOfPass bool, now time.Dur
 
 // SetTopic switches a topic off, or on again. Switching a topic on publishes its latched messages.
 // SetTopic reports whether the topic has changed.
-func (o *Output) SetTopic(name string, on bool, now time.Duration) (changed bool, err error) {
+func (o *Output) SetTopic(name topicname.InGraph, on bool, now time.Duration) (changed bool, err error) {
 	planned := o.plan.Topic(name)
 	if planned == nil || o.topics[planned.Number] == nil {
 		return false, fmt.Errorf("topic %q is not played", name)

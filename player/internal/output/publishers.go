@@ -31,7 +31,7 @@ func (t *Topic) Takes() bool { return t.off || t.publication.Room() }
 func (t *Topic) NotReading() (names []string) {
 	for _, s := range t.publication.Stats() {
 		if s.Full {
-			names = append(names, s.CallerID+" of "+t.Name)
+			names = append(names, s.CallerID+" of "+string(t.Name))
 		}
 	}
 	return names
@@ -150,13 +150,13 @@ func (o *Output) Summarize(s *control.Summary) {
 		s.Unconverted += o.wanted.Unconverted(t.Topic)
 		s.Unstamped += t.unstamped
 		for _, node := range t.publication.UDPOnly() {
-			s.UDPOnly = append(s.UDPOnly, node+" of "+t.Name)
+			s.UDPOnly = append(s.UDPOnly, node+" of "+string(t.Name))
 		}
 		for _, node := range t.publication.Refused() {
-			s.Refused = append(s.Refused, node+" of "+t.Name)
+			s.Refused = append(s.Refused, node+" of "+string(t.Name))
 		}
 		s.Topics = append(s.Topics, control.TopicSummary{
-			Name: t.Name, Type: t.Type, Messages: t.messages, Bytes: t.bytes,
+			Name: string(t.Name), Type: t.Type, Messages: t.messages, Bytes: t.bytes,
 			Subscribers: t.publication.Subscribers(), Dropped: dropped, Unstamped: t.unstamped,
 		})
 	}

@@ -68,7 +68,7 @@ func (s *stamper) stamp(t *Topic, m *Message) []byte {
 	if s.offsets, err = t.Stamps.AppendOffsets(s.offsets[:0], m.Frame[stdmsg.FramePrefix:]); err != nil {
 		if t.unstamped++; t.unstamped == 1 {
 			s.log.Warn("a message does not fit its definition: it is published with the stamps that were recorded", loglimit.Each(),
-				zap.String("topic", t.Name), zap.Stringer("recorded", m.Recorded), zap.Error(err))
+				zap.String("topic", string(t.Name)), zap.Stringer("recorded", m.Recorded), zap.Error(err))
 		}
 		return m.Frame
 	}

@@ -1,16 +1,16 @@
 package plan
 
 import (
-	"maps"
 	"slices"
 
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 )
 
-// ownTopics are the resolved names of Options.Own, each with whether the bags have it, too.
-type ownTopics map[string]bool
+// ownTopics are the topics of Options.Own, each with whether the bags have it, too.
+type ownTopics map[topicname.InGraph]bool
 
 func newOwnTopics(names []string, resolve func(string) (string, error)) (ownTopics, error) {
 	own := ownTopics{}
@@ -19,13 +19,13 @@ func newOwnTopics(names []string, resolve func(string) (string, error)) (ownTopi
 		if err != nil {
 			return nil, err
 		}
-		own[resolved] = false
+		own[topicname.InGraph(resolved)] = false
 	}
 	return own, nil
 }
 
-// has reports whether play itself publishes a topic of the bags, by its resolved name.
-func (o ownTopics) has(name string) bool {
+// has reports whether play itself publishes a topic of the bags.
+func (o ownTopics) has(name topicname.InGraph) bool {
 	_, own := o[name]
 	if own {
 		o[name] = true
@@ -35,9 +35,15 @@ func (o ownTopics) has(name string) bool {
 
 // report logs which topics were left out of the bags.
 func (o ownTopics) report(log *zap.Logger) {
-	maps.DeleteFunc(o, func(_ string, recorded bool) bool { return !recorded })
-	if len(o) > 0 {
+	var recorded []string
+	for name, is := range o {
+		if is {
+			recorded = append(recorded, string(name))
+		}
+	}
+	if len(recorded) > 0 {
+		slices.Sort(recorded)
 		log.Info("left out of the bags, because goplay itself publishes it; --topics plays it nevertheless", loglimit.Each(),
-			zap.Strings("topics", slices.Sorted(maps.Keys(o))))
+			zap.Strings("topics", recorded))
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -41,7 +42,7 @@ type Plan struct {
 	Bags       []*Bag
 	Topics     []*Topic // in the order of their first connection
 	Publishers []*Publisher
-	byName     map[string]*Topic
+	byName     map[topicname.InGraph]*Topic
 	Start      rosbag.Time
 	End        rosbag.Time // inclusive; zero means to the end of the bags
 	Last       rosbag.Time // stamp of the last message to be played; zero if unknown
@@ -76,9 +77,9 @@ type Bag struct {
 
 // Topic is a topic as published.
 type Topic struct {
-	Name             string // resolved
-	UnresolvedName   string // before resolution
-	RecordedName     string // name of the first connection
+	Name             topicname.InGraph // under which the topic is published
+	UnresolvedName   string            // before resolution
+	RecordedName     topicname.InBag   // of the first connection
 	Type             string
 	MD5Sum           string
 	Definition       string
@@ -134,7 +135,7 @@ func New(ctx context.Context, o Options, bags []*source.Recording, resolve func(
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Log: o.Log, selection: selection, own: own, byName: map[string]*Topic{}}
+	p := &Plan{Log: o.Log, selection: selection, own: own, byName: map[topicname.InGraph]*Topic{}}
 	for _, bag := range bags {
 		b := &Bag{Name: bag.Name(), Source: bag.Source(), Routes: map[*rosbag.Connection]*Route{}}
 		p.Bags = append(p.Bags, b)
@@ -199,7 +200,7 @@ func (p *Plan) addRoutes(ctx context.Context, b *Bag, late bool, resolve func(st
 		chosen[c] = p.selection.selects(c)
 		if chosen[c] && !p.selection.asksFor() {
 			name, err := resolve(p.selection.name(c))
-			chosen[c] = err != nil || !p.own.has(name) // a name that cannot be resolved is reported as unplayable
+			chosen[c] = err != nil || !p.own.has(topicname.InGraph(name)) // a name that cannot be resolved is reported as unplayable
 		}
 	}
 	present := p.connectionsInWindow(ctx, b.Source)
@@ -234,12 +235,12 @@ func (p *Plan) addRoutes(ctx context.Context, b *Bag, late bool, resolve func(st
 func (p *Plan) route(b *Bag, c *rosbag.Connection, resolve func(string) (string, error)) *Route {
 	unresolved := p.selection.name(c)
 	r := &Route{Bag: b, Conn: c, name: unresolved}
-	name, err := resolve(r.name)
+	full, err := resolve(r.name)
 	if err != nil {
 		r.unplayable(p.Log, err.Error())
 		return r
 	}
-	r.name = name
+	r.name = full
 	typ, md5 := c.Header.Type(), strings.ToLower(c.Header.MD5Sum())
 	switch {
 	case md5 == "":
@@ -249,16 +250,17 @@ func (p *Plan) route(b *Bag, c *rosbag.Connection, resolve func(string) (string,
 		r.unplayable(p.Log, fmt.Sprintf("the bag has type %q for it", typ))
 		return r
 	}
+	name, recorded := topicname.InGraph(full), topicname.InBag(c.Topic)
 	t := p.Topic(name)
 	if t == nil {
-		t = &Topic{Name: name, UnresolvedName: unresolved, RecordedName: c.Topic, Type: typ, MD5Sum: md5, Number: len(p.Topics), publishers: map[PublisherID]*Publisher{}}
+		t = &Topic{Name: name, UnresolvedName: unresolved, RecordedName: recorded, Type: typ, MD5Sum: md5, Number: len(p.Topics), publishers: map[PublisherID]*Publisher{}}
 		p.byName[name] = t
 		p.Topics = append(p.Topics, t)
 	}
 	if t.MD5Sum != md5 {
 		reason := fmt.Sprintf("the topic is played as %s [%s], this connection is %s [%s]", t.Type, t.MD5Sum, typ, md5)
 		switch {
-		case t.RecordedName != c.Topic:
+		case t.RecordedName != recorded:
 			reason += fmt.Sprintf("; %s and %s were recorded as two: give them two names", t.RecordedName, c.Topic)
 		case t.Type != typ:
 			r.remedy = fmt.Sprintf("--rename %s:%s=%s_%s", c.Topic, typ, c.Topic, path.Base(typ))
@@ -280,8 +282,8 @@ func (p *Plan) route(b *Bag, c *rosbag.Connection, resolve func(string) (string,
 	return r
 }
 
-// Topic returns the topic with a resolved name, or nil.
-func (p *Plan) Topic(name string) *Topic { return p.byName[name] }
+// Topic returns the topic that is published under a name, or nil.
+func (p *Plan) Topic(name topicname.InGraph) *Topic { return p.byName[name] }
 
 // publisher returns the original publisher of a connection.
 func (p *Plan) publisher(t *Topic, c *rosbag.Connection) *Publisher {

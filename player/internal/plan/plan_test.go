@@ -38,7 +38,7 @@ func madePlan(t *testing.T, o Options, bags ...[]byte) (*Plan, *observer.Observe
 func namesOf(p *Plan) []string {
 	var names []string
 	for _, t := range p.Topics {
-		names = append(names, t.Name)
+		names = append(names, string(t.Name))
 	}
 	return names
 }
@@ -585,7 +585,7 @@ func TestPauseTopics(t *testing.T) {
 		var got []string
 		for _, x := range p.Topics {
 			if x.Pauses {
-				got = append(got, x.Name)
+				got = append(got, string(x.Name))
 			}
 		}
 		if d := cmp.Diff(tc.want, got); d != "" || p.Pauses != (tc.want != nil) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -193,7 +194,7 @@ func (p *Plan) Denied() error {
 		if r.Reason != "" {
 			continue
 		}
-		text := r.Topic.Name
+		text := string(r.Topic.Name)
 		if topicmatch.Rooted(r.Conn.Topic) != topicmatch.Rooted(text) {
 			text += " (recorded as " + r.Conn.Topic + ")"
 		}
@@ -228,7 +229,7 @@ func (p *Plan) applyRouteOptions(o *Options) {
 func (p *Plan) Awaited(all bool) ([]*Topic, error) {
 	var wanted []*Topic
 	for _, t := range p.Topics {
-		if p.selection.wait.match(t.Name) || all {
+		if p.selection.wait.match(string(t.Name)) || all {
 			wanted = append(wanted, t)
 		}
 	}
@@ -247,5 +248,5 @@ func Abbreviate(list []string) []string {
 	return append(list[:most:most], fmt.Sprintf("and %d more", len(list)-most))
 }
 
-// Denies reports whether the options forbid to publish on a topic with this resolved name.
-func (p *Plan) Denies(name string) bool { return p.selection.deny.match(name) }
+// Denies reports whether the options forbid to publish under a name.
+func (p *Plan) Denies(name topicname.InGraph) bool { return p.selection.deny.match(string(name)) }

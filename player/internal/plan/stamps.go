@@ -30,7 +30,7 @@ func (p *Plan) findStamps() {
 	for _, t := range p.Topics {
 		var err error
 		if t.Stamps, err = t.headerStamps(); err != nil {
-			p.Log.Warn("the stamps of a topic stay as they were recorded", loglimit.Each(), zap.String("topic", t.Name), zap.Error(err))
+			p.Log.Warn("the stamps of a topic stay as they were recorded", loglimit.Each(), zap.String("topic", string(t.Name)), zap.Error(err))
 		}
 	}
 }

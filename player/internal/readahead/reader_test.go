@@ -322,7 +322,7 @@ func TestUnplayable(t *testing.T) {
 			if logs.Len() != 1 {
 				t.Errorf("%d log lines, want 1", logs.Len())
 			}
-			if d := cmp.Diff([]string{"/t"}, []string{p.Topics[0].Name}); d != "" {
+			if d := cmp.Diff([]string{"/t"}, []string{string(p.Topics[0].Name)}); d != "" {
 				t.Errorf("topics (-want +got):\n%s", d)
 			}
 			r := newReader(byReceipt(p), NewQueue(1<<20, 1<<10))

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/internal/view/live"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
@@ -129,7 +130,7 @@ func beginWindow(t *testing.T, data []byte, at, first time.Duration) *scene {
 
 func (s *scene) topic(name string) *plan.Topic {
 	s.t.Helper()
-	topic := s.plan.Topic(name)
+	topic := s.plan.Topic(topicname.InGraph(name))
 	if topic == nil {
 		s.t.Fatalf("no topic %s", name)
 	}

@@ -64,7 +64,7 @@ type Options struct {
 func New(o Options, p *plan.Plan) *Desk {
 	d := &Desk{convert: o.Convert, known: o.Known, log: o.Log, names: make(map[string][]string), topics: make(map[*plan.Topic]*topic)}
 	for _, t := range p.Topics {
-		d.names[t.Type] = append(d.names[t.Type], t.Name)
+		d.names[t.Type] = append(d.names[t.Type], string(t.Name))
 		d.topics[t] = &topic{versions: make(map[mismatch.Definition]*version), failed: new(atomic.Uint64)}
 	}
 	return d
@@ -132,7 +132,7 @@ func (d *Desk) ask(t *plan.Topic, want mismatch.Definition, caller string) (*tcp
 		v = d.decide(t, want)
 		all[want] = v
 	}
-	subscriber := []zap.Field{zap.String("topic", t.Name), zap.String("subscriber", wording.EscapeLine(caller))}
+	subscriber := []zap.Field{zap.String("topic", string(t.Name)), zap.String("subscriber", wording.EscapeLine(caller))}
 	switch {
 	case v.warning != "":
 		d.log.Warn("a subscriber reads messages in another way than they were recorded: "+v.warning, append(subscriber, loglimit.Each())...)
@@ -227,7 +227,7 @@ func (c *conversion) frame(frame []byte) []byte {
 		if !c.told {
 			c.told = true
 			c.log.Warn("a message cannot be converted: subscribers that want another version do not get it", loglimit.Each(),
-				zap.String("topic", c.topic.Name), zap.String("md5sum", c.version), zap.Error(err))
+				zap.String("topic", string(c.topic.Name)), zap.String("md5sum", c.version), zap.Error(err))
 		}
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/internal/ros/mismatch"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
 	"github.com/gorosbag/gorosbag/player/internal/wanted"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -30,7 +31,7 @@ func sumOf(t *testing.T, typ, text string) string {
 
 func topic(t *testing.T, name, typ, text string) *plan.Topic {
 	t.Helper()
-	return &plan.Topic{Name: name, Type: typ, MD5Sum: sumOf(t, typ, text), Definition: text}
+	return &plan.Topic{Name: topicname.InGraph(name), Type: typ, MD5Sum: sumOf(t, typ, text), Definition: text}
 }
 
 func asks(caller, typ, sum, text string) tcpros.Header {
