@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -44,13 +45,15 @@ func (c *chunkReads) since() []int {
 }
 
 // cachedBag opens a bag with a chunk for each of n messages, which are of several
-// connections in turn.
+// connections in turn. No chunk is so small that one read brings several.
 func cachedBag(t *testing.T, comp rosbag.Compression, n int, cache *bagfmt.Cache) (*bagfmt.Reader, *chunkReads) {
 	t.Helper()
 	conns, msgs := sample(n)
+	noise := make([]byte, 8<<10)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise) // it never fails
 	for i := range msgs {
 		msgs[i].Time = rosbag.Time{Sec: uint32(i + 1)}
-		msgs[i].Data = fmt.Sprint("message ", i)
+		msgs[i].Data = fmt.Sprint("message ", i, string(noise))
 	}
 	b := writeBag(t, bagfmt.WriterOptions{Compression: comp, ChunkBytes: 1}, conns, msgs)
 	file := &chunkReads{Reader: bytes.NewReader(b)}

@@ -106,9 +106,8 @@ func (r *Reader) ChunkHeader(i int) (ChunkHeader, error) {
 func (r *Reader) ChunkHeaders() iter.Seq2[ChunkHeader, error] {
 	return func(yield func(ChunkHeader, error) bool) {
 		var l load.Loader
-		from := load.HeaderTable(r.t)
 		for i := range r.t.Chunks {
-			p, err := l.Place(from, i)
+			p, err := l.Place(r.t, i)
 			h := ChunkHeader{p.Compression, p.Stored, p.Size}
 			if err != nil {
 				h = ChunkHeader{}

@@ -53,7 +53,8 @@ func (l *Loader) Entries(bag *table.Table, i int, keep []bool, dst []Entry) ([]E
 	if bag.MCAP != nil { // a chunk record may have bytes after its data
 		at = bag.Chunks[i].Pos + bag.Chunks[i].Bytes
 	}
-	section := io.NewSectionReader(bag.File, at, max(end-at, 0))
+	l.section = *io.NewSectionReader(l.from, at, max(end-at, 0))
+	section := &l.section
 	switch {
 	case l.s == nil && l.once:
 		l.s = wire.NewStream(section, at, int(min(max(section.Size(), wire.SmallBufferBytes), wire.StreamBufferBytes)))

@@ -18,8 +18,12 @@ import (
 // call to the next and is not for concurrent use.
 type Loader struct {
 	head     []byte
+	window   window
+	from     io.ReaderAt // what the segment that was placed last is read from
+	last     placed
 	stored   []byte
 	s        *wire.Stream
+	section  io.SectionReader // what s reads
 	Unpack   codec.Decompressor
 	expect   []uint64           // by index in Table.Conns: messages the chunk info promises, +1; 0 = no index data to come
 	expectOf int                // the chunk that expect is about
@@ -30,8 +34,27 @@ type Loader struct {
 	merger   runMerger
 }
 
+// placed is what Place has found last: the index of a chunk is read first, then the chunk.
+type placed struct {
+	bag    *table.Table
+	number int
+	place  wire.ChunkPlace
+}
+
 // Place reads the header of segment i.
 func (l *Loader) Place(bag *table.Table, i int) (wire.ChunkPlace, error) {
+	if l.last.bag == bag && l.last.number == i {
+		return l.last.place, nil
+	}
+	l.from = l.file(bag, i)
+	p, err := l.findPlace(bag, i)
+	if l.last = (placed{bag, i, p}); err != nil {
+		l.last.bag = nil
+	}
+	return p, err
+}
+
+func (l *Loader) findPlace(bag *table.Table, i int) (wire.ChunkPlace, error) {
 	if bag.Chunks[i].Kind.Raw() {
 		return bag.Chunks[i].RawPlace(bag.Size)
 	}
@@ -47,7 +70,7 @@ func (l *Loader) Place(bag *table.Table, i int) (wire.ChunkPlace, error) {
 			l.head = make([]byte, n)
 		}
 		l.head = l.head[:n]
-		if err := readAt(bag.File, l.head, pos, p); err != nil {
+		if err := readAt(l.from, l.head, pos, p); err != nil {
 			return p, err
 		}
 		headerBytes := int64(binary.LittleEndian.Uint32(l.head)) // addChunk left room for it
@@ -103,41 +126,6 @@ func checkOverlap(bag *table.Table, i int, p *wire.ChunkPlace) error {
 	return nil
 }
 
-// HeaderTable returns a copy of bag to read the headers of all its chunks from.
-func HeaderTable(bag *table.Table) *table.Table {
-	from := &table.Table{File: bag.File, Size: bag.Size, Options: bag.Options, Decrypter: bag.Decrypter, MCAP: bag.MCAP, Chunks: bag.Chunks}
-	if n := len(bag.Chunks); n > 1 && (bag.Chunks[n-1].Pos-bag.Chunks[0].Pos)/int64(n) < smallChunkBytes {
-		from.File = &window{r: bag.File}
-	}
-	return from
-}
-
-const (
-	windowBytes     = 64 << 10
-	smallChunkBytes = 4 << 10 // of chunks up to this size, several headers are read at once
-)
-
-// window reads more than it is asked for, and keeps it.
-type window struct {
-	r   io.ReaderAt
-	buf []byte
-	off int64
-}
-
-func (w *window) ReadAt(b []byte, off int64) (int, error) {
-	if off < w.off || off+int64(len(b)) > w.off+int64(len(w.buf)) {
-		if w.buf == nil {
-			w.buf = make([]byte, windowBytes)
-		}
-		n, err := w.r.ReadAt(w.buf[:windowBytes], off)
-		w.buf, w.off = w.buf[:n], off
-		if n < len(b) {
-			return copy(b, w.buf), err
-		}
-	}
-	return copy(b, w.buf[off-w.off:]), nil
-}
-
 // readAt fills b from offset off for the segment at p.
 func readAt(r io.ReaderAt, b []byte, off int64, p wire.ChunkPlace) error {
 	n, err := r.ReadAt(b, off)
@@ -156,23 +144,27 @@ func (l *Loader) data(bag *table.Table, i int) ([]byte, wire.ChunkPlace, error) 
 	if err != nil {
 		return nil, p, err
 	}
-	data, err := l.Read(bag, &p)
+	data, err := l.read(bag, l.from, &p)
 	return data, p, err
 }
 
 // Read reads and unpacks the segment at p, into l.Memory or fresh memory, unless the cache
 // has it.
 func (l *Loader) Read(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {
+	return l.read(bag, bag.File, p)
+}
+
+func (l *Loader) read(bag *table.Table, from io.ReaderAt, p *wire.ChunkPlace) ([]byte, error) {
 	if err := p.CheckSize(bag.Options.MaxChunkBytes); err != nil {
 		return nil, err
 	}
 	if p.Compression != rosbag.CompressionBZ2 {
-		return l.readNew(bag, p)
+		return l.readNew(bag, from, p)
 	}
-	return bag.Options.Cache.Chunk(table.Key{Bag: bag, Pos: p.Pos}, func() ([]byte, error) { return l.readNew(bag, p) })
+	return bag.Options.Cache.Chunk(table.Key{Bag: bag, Pos: p.Pos}, func() ([]byte, error) { return l.readNew(bag, from, p) })
 }
 
-func (l *Loader) readNew(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {
+func (l *Loader) readNew(bag *table.Table, from io.ReaderAt, p *wire.ChunkPlace) ([]byte, error) {
 	var stored []byte
 	if p.Compression == rosbag.CompressionNone {
 		if l.takeMemory(p.Stored); l.Memory == nil {
@@ -184,7 +176,7 @@ func (l *Loader) readNew(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {
 		l.stored = slices.Grow(l.stored[:0], int(p.Stored))[:p.Stored]
 		stored = l.stored
 	}
-	if err := readAt(bag.File, stored, p.Data, *p); err != nil {
+	if err := readAt(from, stored, p.Data, *p); err != nil {
 		return nil, err
 	}
 	if p.Compression != rosbag.CompressionNone {

@@ -24,7 +24,7 @@ func (l *Loader) mcapPlace(bag *table.Table, i int) (wire.ChunkPlace, error) {
 		l.head = make([]byte, mcap.HeadBytes+mcap.MaxChunkHeadBytes)
 	}
 	l.head = l.head[:n]
-	if err := readAt(bag.File, l.head, c.Pos, p); err != nil {
+	if err := readAt(l.from, l.head, c.Pos, p); err != nil {
 		return p, err
 	}
 	if op, length := mcap.ParseHead(l.head); op != mcap.OpChunk || length != uint64(c.Bytes-mcap.HeadBytes) {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -30,12 +31,15 @@ import (
 // Who seeks to and fro unpacks no chunk twice, neither for the state nor for what follows.
 func TestSeekUnpacksOnce(t *testing.T) {
 	t.Parallel()
+	bytesOfNoise := make([]byte, 8<<10) // no chunk is so small that one read brings several
+	_, _ = rand.NewChaCha8([32]byte{}).Read(bytesOfNoise)
+	noise := " " + string(bytesOfNoise)
 	latched := func(i int) testplay.Message {
-		return testplay.Message{Conn: testplay.Conn{Topic: fmt.Sprint("/l", i), CallerID: "/n", Latching: true}, At: time.Duration(i) * milli, Text: "state"}
+		return testplay.Message{Conn: testplay.Conn{Topic: fmt.Sprint("/l", i), CallerID: "/n", Latching: true}, At: time.Duration(i) * milli, Text: "state" + noise}
 	}
 	messages := []testplay.Message{latched(0), latched(1), latched(2)}
 	for i := range 50 {
-		messages = append(messages, testplay.Message{Conn: testplay.ConnA, At: time.Duration(3+i) * milli, Text: fmt.Sprint(3 + i)})
+		messages = append(messages, testplay.Message{Conn: testplay.ConnA, At: time.Duration(3+i) * milli, Text: fmt.Sprint(3+i) + noise})
 	}
 	data := testplay.MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: rosbag.CompressionBZ2}, messages...)
 	file := &countedChunks{Reader: bytes.NewReader(data), read: map[int]int{}}
@@ -76,8 +80,8 @@ func TestSeekUnpacksOnce(t *testing.T) {
 		if !ok || it.Jump == nil || len(it.Jump.Latched) != 3 {
 			t.Fatalf("seek to %d: got %+v first", to, it)
 		}
-		if it, ok = popOne(t.Context(), q); !ok || string(it.Frame[8:]) != fmt.Sprint(to) {
-			t.Fatalf("seek to %d: got %q", to, it.Frame)
+		if it, ok = popOne(t.Context(), q); !ok || string(it.Frame[8:]) != fmt.Sprint(to)+noise {
+			t.Fatalf("seek to %d: got %.20q", to, it.Frame)
 		}
 	}
 	file.mu.Lock()

@@ -1,0 +1,54 @@
+package load
+
+import (
+	"io"
+
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
+)
+
+const (
+	windowBytes     = 64 << 10
+	smallChunkBytes = 4 << 10 // chunks up to this size, index included, are read through a window
+)
+
+// window reads more than it is asked for, and keeps it: the whole of a small chunk, and the chunks behind it where chunks are
+// read in the order of the file. It is empty at first.
+type window struct {
+	r    io.ReaderAt
+	buf  []byte
+	off  int64
+	want int // bytes that are wanted with the next read, at least
+}
+
+// ReadAt implements io.ReaderAt.
+func (w *window) ReadAt(b []byte, off int64) (int, error) {
+	end := w.off + int64(len(w.buf))
+	if off < w.off || off+int64(len(b)) > end {
+		n := max(len(b), w.want)
+		if off >= w.off && off <= end+smallChunkBytes { // nearly where the last read ended
+			n = max(n, min(2*len(w.buf), windowBytes))
+		}
+		if cap(w.buf) < n {
+			w.buf = make([]byte, n)
+		}
+		n, _ = w.r.ReadAt(w.buf[:n], off)
+		w.buf, w.off = w.buf[:n], off
+		if n < len(b) { // what was asked for fails, and not only what is behind it
+			return w.r.ReadAt(b, off)
+		}
+	}
+	return copy(b, w.buf[off-w.off:]), nil
+}
+
+// file returns what segment i is read from.
+func (l *Loader) file(bag *table.Table, i int) io.ReaderAt {
+	n := bag.ExtentEnd(i) - bag.Chunks[i].Pos
+	if n <= 0 || n > smallChunkBytes || bag.Prefetches() {
+		return bag.File
+	}
+	if l.window.r != bag.File {
+		l.window = window{r: bag.File, buf: l.window.buf[:0]}
+	}
+	l.window.want = int(n)
+	return &l.window
+}
