@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -393,4 +394,43 @@ func TestReuse(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Workers leave small chunks that are not compressed to the cursor: with them, the file is read no more often than without.
+func TestSmallPlainChunksStayWithTheCursor(t *testing.T) {
+	t.Parallel()
+	for comp, more := range map[rosbag.Compression]bool{rosbag.CompressionNone: false, rosbag.CompressionLZ4: true} {
+		conns, msgs := sample(2000)
+		for i := range msgs {
+			msgs[i].Time = rosbag.Time{Sec: uint32(i / 4)} // chunks of the same time
+		}
+		b := writeBag(t, bagfmt.WriterOptions{Compression: comp, ChunkBytes: 1}, conns, msgs)
+		var reads [2]int64
+		for i, workers := range []int{0, 2} {
+			file := &countingReader{r: bytes.NewReader(b)}
+			r, err := bagfmt.NewReader(file, int64(len(b)), bagfmt.ReaderOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := r.Cursor(rosbag.Query{Workers: workers})
+			if got := events(t, c.Next); len(got) != len(msgs) {
+				t.Errorf("%s, %d workers: %d messages, want %d", comp, workers, len(got), len(msgs))
+			}
+			c.Close()
+			reads[i] = file.reads.Load()
+		}
+		if got := reads[1] > reads[0]+4; got != more {
+			t.Errorf("%s: %d reads without workers, %d with 2", comp, reads[0], reads[1])
+		}
+	}
+}
+
+type countingReader struct {
+	r     io.ReaderAt
+	reads atomic.Int64
+}
+
+func (c *countingReader) ReadAt(b []byte, off int64) (int, error) {
+	c.reads.Add(1)
+	return c.r.ReadAt(b, off)
 }

@@ -20,6 +20,7 @@ type loadAhead struct {
 	limit int64                                 // bytes of a chunk, stored or unpacked; larger ones are left to the Cursor
 	queue *inorder.Queue[loadJob, *load.Loader] // in the order of Cursor.pending
 	taken int                                   // chunks
+	plain bool                                  // the chunk that was loaded last was not compressed
 }
 
 // loadJob is a chunk that is loaded ahead.
@@ -27,6 +28,7 @@ type loadJob struct {
 	chunk  load.Chunk
 	memory []byte // for its data, if it is enough
 	good   bool   // chunk is as if it had been opened and filled
+	plain  bool   // it is not compressed
 }
 
 // newLoadAhead shares CacheBytes: half of it is for what workers load, half for what
@@ -44,6 +46,7 @@ func newLoadAhead(bag *table.Table, q rosbag.Query, keep []bool) *loadAhead {
 	a.queue = inorder.New(loaders, func(j *loadJob, l *load.Loader) {
 		l.Memory = j.memory
 		j.good = j.load(a, l)
+		j.plain = l.Plain()
 		j.memory, l.Memory = l.Memory, nil
 	})
 	return a
@@ -51,10 +54,11 @@ func newLoadAhead(bag *table.Table, q rosbag.Query, keep []bool) *loadAhead {
 
 // start begins to load the first chunks of pending that are not in the queue: one at
 // first, since after a seek few may be wanted, and one more with each that was taken,
-// up to as many as there are workers. buffers gives memory for their data.
+// up to as many as there are workers. Small chunks that are not compressed are left to the Cursor, beginning with the
+// first one: to hand them over costs more than to read them. buffers gives memory for their data.
 func (a *loadAhead) start(pending []int, buffers *bufferPool) {
 	most := min(max(a.taken, 1), a.queue.Workers())
-	for n := a.queue.Len(); n < most && n < len(pending); n++ {
+	for n := a.queue.Len(); n < most && n < len(pending) && !(a.plain && load.Small(a.bag, pending[n])); n++ {
 		j := a.queue.Job()
 		j.chunk = load.Chunk{Number: pending[n], Entries: j.chunk.Entries[:0]}
 		j.memory = buffers.get()
@@ -92,6 +96,7 @@ func (a *loadAhead) await() bool { return a.queue.Wait(a.q.Cancel) }
 func (a *loadAhead) take(x *load.Chunk, buffers *bufferPool) (good bool) {
 	j := a.queue.Take()
 	a.taken++
+	a.plain = j.plain
 	buffers.put(j.memory) // it was not enough, or not needed
 	if j.good {
 		entries := x.Entries

@@ -168,6 +168,8 @@ func (c *Cursor) openDue() error {
 		good := false
 		if c.ahead != nil {
 			c.ahead.start(c.pending, &c.buffers)
+		}
+		if c.ahead != nil && c.ahead.queue.Len() > 0 {
 			if !c.ahead.await() {
 				c.drop(x)
 				return rosbag.ErrCanceled
@@ -191,6 +193,9 @@ func (c *Cursor) openDue() error {
 		}
 		var err error
 		x.Entries, err = c.load.Entries(c.bag, i, c.keep, x.Entries)
+		if c.ahead != nil {
+			c.ahead.plain = c.load.Plain()
+		}
 		var bad *rosbag.CorruptError
 		switch {
 		case errors.As(err, &bad):

@@ -54,6 +54,9 @@ func (l *Loader) Place(bag *table.Table, i int) (wire.ChunkPlace, error) {
 	return p, err
 }
 
+// Plain reports whether the segment that was placed last is not compressed.
+func (l *Loader) Plain() bool { return l.last.place.Compression == rosbag.CompressionNone }
+
 func (l *Loader) findPlace(bag *table.Table, i int) (wire.ChunkPlace, error) {
 	if bag.Chunks[i].Kind.Raw() {
 		return bag.Chunks[i].RawPlace(bag.Size)

@@ -24,31 +24,36 @@ type window struct {
 func (w *window) ReadAt(b []byte, off int64) (int, error) {
 	end := w.off + int64(len(w.buf))
 	if off < w.off || off+int64(len(b)) > end {
-		n := max(len(b), w.want)
+		from, n := off, max(len(b), w.want)
 		if off >= w.off && off <= end+smallChunkBytes { // nearly where the last read ended
-			n = max(n, min(2*len(w.buf), windowBytes))
+			from = max(off-smallChunkBytes, w.off) // chunks that overlap in time are read to and fro
+			n = max(n+int(off-from), min(2*len(w.buf), windowBytes))
 		}
 		if cap(w.buf) < n {
 			w.buf = make([]byte, n)
 		}
-		n, _ = w.r.ReadAt(w.buf[:n], off)
-		w.buf, w.off = w.buf[:n], off
-		if n < len(b) { // what was asked for fails, and not only what is behind it
+		n, _ = w.r.ReadAt(w.buf[:n], from)
+		w.buf, w.off = w.buf[:n], from
+		if off+int64(len(b)) > from+int64(n) { // what was asked for fails, and not only what is behind it
 			return w.r.ReadAt(b, off)
 		}
 	}
 	return copy(b, w.buf[off-w.off:]), nil
 }
 
+// Small reports whether segment i is so small that several are read at once.
+func Small(bag *table.Table, i int) bool {
+	return bag.ExtentEnd(i)-bag.Chunks[i].Pos <= smallChunkBytes && !bag.Prefetches()
+}
+
 // file returns what segment i is read from.
 func (l *Loader) file(bag *table.Table, i int) io.ReaderAt {
-	n := bag.ExtentEnd(i) - bag.Chunks[i].Pos
-	if n <= 0 || n > smallChunkBytes || bag.Prefetches() {
+	if !Small(bag, i) {
 		return bag.File
 	}
 	if l.window.r != bag.File {
 		l.window = window{r: bag.File, buf: l.window.buf[:0]}
 	}
-	l.window.want = int(n)
+	l.window.want = int(bag.ExtentEnd(i) - bag.Chunks[i].Pos)
 	return &l.window
 }
