@@ -58,7 +58,7 @@ func newLoadAhead(bag *table.Table, q rosbag.Query, keep []bool) *loadAhead {
 // first one: to hand them over costs more than to read them. buffers gives memory for their data.
 func (a *loadAhead) start(pending []int, buffers *bufferPool) {
 	most := min(max(a.taken, 1), a.queue.Workers())
-	for n := a.queue.Len(); n < most && n < len(pending) && !(a.plain && load.Small(a.bag, pending[n])); n++ {
+	for n := a.queue.Len(); n < most && n < len(pending) && (!a.plain || !load.Small(a.bag, pending[n])); n++ {
 		j := a.queue.Job()
 		j.chunk = load.Chunk{Number: pending[n], Entries: j.chunk.Entries[:0]}
 		j.memory = buffers.get()

@@ -54,6 +54,18 @@ func (l *Loader) Place(bag *table.Table, i int) (wire.ChunkPlace, error) {
 	return p, err
 }
 
+// file returns what segment i is read from.
+func (l *Loader) file(bag *table.Table, i int) io.ReaderAt {
+	if !Small(bag, i) {
+		return bag.File
+	}
+	if l.window.of != bag {
+		l.window = window{of: bag, r: bag.File}
+	}
+	l.window.want = int(bag.ExtentEnd(i) - bag.Chunks[i].Pos)
+	return &l.window
+}
+
 // Plain reports whether the segment that was placed last is not compressed.
 func (l *Loader) Plain() bool { return l.last.place.Compression == rosbag.CompressionNone }
 

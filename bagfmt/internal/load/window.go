@@ -14,6 +14,7 @@ const (
 // window reads more than it is asked for, and keeps it: the whole of a small chunk, and the chunks behind it where chunks are
 // read in the order of the file. It is empty at first.
 type window struct {
+	of   *table.Table // which has the file
 	r    io.ReaderAt
 	buf  []byte
 	off  int64
@@ -44,16 +45,4 @@ func (w *window) ReadAt(b []byte, off int64) (int, error) {
 // Small reports whether segment i is so small that several are read at once.
 func Small(bag *table.Table, i int) bool {
 	return bag.ExtentEnd(i)-bag.Chunks[i].Pos <= smallChunkBytes && !bag.Prefetches()
-}
-
-// file returns what segment i is read from.
-func (l *Loader) file(bag *table.Table, i int) io.ReaderAt {
-	if !Small(bag, i) {
-		return bag.File
-	}
-	if l.window.r != bag.File {
-		l.window = window{r: bag.File, buf: l.window.buf[:0]}
-	}
-	l.window.want = int(bag.ExtentEnd(i) - bag.Chunks[i].Pos)
-	return &l.window
 }

@@ -39,9 +39,19 @@ func TestWindow(t *testing.T) {
 		}
 	}
 	for _, c := range [][3]int{
-		{1000, 10, 4096}, {1000 + 4096 - 10, 10, 0}, {1000 + 4096 - 10, 11, 0}, {999, 1, 0}, // within the window, up to its end, across it, before it
-		{windowBytes, windowBytes, 0}, {broken - 5, 5, 4096}, {broken - 5, 6, 4096}, {broken + 10, 5, 0},
-		{len(file) - 5, 5, 4096}, {len(file) - 5, 6, 0}, {len(file), 1, 0}, {len(file) + 9, 1, 0}, {0, windowBytes, 0},
+		{1000, 10, 4096},
+		{1000 + 4096 - 10, 10, 0},
+		{1000 + 4096 - 10, 11, 0},
+		{999, 1, 0}, // within the window, up to its end, across it, before it
+		{windowBytes, windowBytes, 0},
+		{broken - 5, 5, 4096},
+		{broken - 5, 6, 4096},
+		{broken + 10, 5, 0},
+		{len(file) - 5, 5, 4096},
+		{len(file) - 5, 6, 0},
+		{len(file), 1, 0},
+		{len(file) + 9, 1, 0},
+		{0, windowBytes, 0},
 	} {
 		read(c[0], c[1], c[2])
 	}

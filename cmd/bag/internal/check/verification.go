@@ -17,6 +17,9 @@ const (
 	// maxBehind bounds the bytes of chunks that the scan has passed and that are not verified:
 	// what a store has sent of them is to be still in memory.
 	maxBehind = 16 << 20
+	// runBytes is about how much is verified at a time: to start a goroutine for a chunk of one message costs more than
+	// to verify it.
+	runBytes = 256 << 10
 	// maxTail bounds what is kept in memory of the index section, which opening and the scan read.
 	maxTail = 8 << 20
 )
@@ -26,10 +29,16 @@ const (
 type verification struct {
 	reader *bagfmt.Reader
 	found  []bagfmt.VerifiedChunk // by chunk
-	next   int                    // the first chunk that is not started
+	run    run                    // the chunks that the scan has passed and that are not started
 	behind *semaphore.Weighted    // of maxBehind
 	idle   chan *bagfmt.Verifier
 	wg     sync.WaitGroup // of the others
+}
+
+// run is a run of chunks.
+type run struct {
+	from, to int
+	bytes    int64
 }
 
 // newVerification makes the verifiers. A nil reader means that there is nothing to verify.
@@ -45,33 +54,41 @@ func newVerification(r *bagfmt.Reader, workers int) *verification {
 	return v
 }
 
-// cost returns the share of chunk i in maxBehind.
-func (v *verification) cost(i int) int64 {
-	return min(v.reader.ExtentEnd(i)-v.reader.Span(i).Pos, maxBehind)
-}
-
-// reached starts to verify the chunks before an offset. It ends early with ctx.
+// reached starts to verify the chunks before an offset, a run of them at a time. It ends early with ctx.
 func (v *verification) reached(ctx context.Context, offset int64) {
-	for v.next < len(v.found) && v.reader.ExtentEnd(v.next) <= offset {
-		i := v.next
-		if v.behind.Acquire(ctx, v.cost(i)) != nil {
+	for i := v.run.to; i < len(v.found) && v.reader.ExtentEnd(i) <= offset; i++ {
+		v.run.bytes += v.reader.ExtentEnd(i) - v.reader.Span(i).Pos
+		v.run.to++
+		if v.run.bytes >= runBytes && !v.start(ctx) {
 			return
 		}
-		verifier := <-v.idle
-		// owner: Check; ends with the chunk.
-		v.wg.Go(func() {
-			v.found[i] = verifier.Verify(i)
-			v.behind.Release(v.cost(i))
-			v.idle <- verifier
-		})
-		v.next++
 	}
+}
+
+// start starts to verify the run. It reports false if ctx is done.
+func (v *verification) start(ctx context.Context) bool {
+	r, share := v.run, min(v.run.bytes, maxBehind)
+	if v.behind.Acquire(ctx, share) != nil {
+		return false
+	}
+	v.run = run{from: r.to, to: r.to}
+	verifier := <-v.idle
+	// owner: Check; ends with the run.
+	v.wg.Go(func() {
+		for i := r.from; i < r.to; i++ {
+			v.found[i] = verifier.Verify(i)
+		}
+		v.behind.Release(share)
+		v.idle <- verifier
+	})
+	return true
 }
 
 // finish verifies the remaining chunks and waits for all.
 func (v *verification) finish(ctx context.Context) {
 	if v.reader != nil {
 		v.reached(ctx, v.reader.Info().Size)
+		v.start(ctx)
 	}
 	v.wg.Wait()
 }

@@ -92,7 +92,11 @@ func (all Inputs) Close() {
 // other work is running, reading moves the bar of that. storeFailed is called with errors of a store,
 // unless it is nil: they say nothing about the bag.
 func (j *Job) Meter(f io.ReaderAt, work Work, storeFailed func(error)) io.ReaderAt {
-	return &meteredFile{j, f, work, storeFailed}
+	m := meteredFile{j, f, work, storeFailed}
+	if p, ok := f.(bagfmt.Prefetcher); ok {
+		return meteredPrefetcher{m, p}
+	}
+	return m
 }
 
 type meteredFile struct {
@@ -103,7 +107,7 @@ type meteredFile struct {
 }
 
 // ReadAt implements io.ReaderAt.
-func (m *meteredFile) ReadAt(p []byte, off int64) (int, error) {
+func (m meteredFile) ReadAt(p []byte, off int64) (int, error) {
 	if err := m.j.Ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -115,9 +119,11 @@ func (m *meteredFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Prefetch implements bagfmt.Prefetcher.
-func (m *meteredFile) Prefetch(off, n int64) {
-	if p, ok := m.f.(bagfmt.Prefetcher); ok {
-		p.Prefetch(off, n)
-	}
+// meteredPrefetcher is a meteredFile of a Prefetcher.
+type meteredPrefetcher struct {
+	meteredFile
+	to bagfmt.Prefetcher
 }
+
+// Prefetch implements bagfmt.Prefetcher.
+func (m meteredPrefetcher) Prefetch(off, n int64) { m.to.Prefetch(off, n) }
