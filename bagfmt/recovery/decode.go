@@ -82,7 +82,7 @@ func (d *chunkDecoder) read(s *wire.Stream, p *wire.ChunkPlace) (decodedChunk, e
 
 // takeAhead returns the chunk at p if it was read ahead and is intact.
 func (d *chunkDecoder) takeAhead(p *wire.ChunkPlace) (c decodedChunk, ok bool) {
-	if d.ahead == nil {
+	if d.ahead == nil || p.Compression == rosbag.CompressionNone { // what follows is probably like it: not worth a look
 		return c, false
 	}
 	j := d.ahead.take(p, d.failures < maxFailures)
