@@ -111,8 +111,6 @@ func (l *listener) Frames(run []byte, count int, _ time.Time) {
 	l.signal()
 }
 
-func (l *listener) Large(int) tcpros.LargeFrame { return nil }
-
 func (l *listener) Closed(error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -72,8 +72,7 @@ func (l *sourceSink) Frames(run []byte, count int, _ time.Time) {
 		run = run[n:]
 	}
 }
-func (l *sourceSink) Large(int) tcpros.LargeFrame { return nil }
-func (l *sourceSink) Closed(error)                {}
+func (l *sourceSink) Closed(error) {}
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()

@@ -1,15 +1,16 @@
 package tcpros
 
 import (
+	"encoding/binary"
 	"io"
 	"time"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/linksink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/service"
-	"github.com/gorosbag/gorosbag/tcpros/internal/sublink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -129,31 +130,64 @@ type (
 	// LinkInfo describes a link when it opens: Topic (resolved), PublisherURI (of its slave API),
 	// Peer (host:port), Header (the publisher's reply, every field, in wire order) and Transport
 	// (TCPROS or UDPROS).
-	LinkInfo = sublink.LinkInfo
+	LinkInfo = linksink.LinkInfo
 	// LinkSink receives the messages of one link. Only the link's goroutine calls it:
 	//
 	//	// count complete frames back to back, valid during the call only; received is when their
 	//	// last byte was read. It may block: the socket is not read in the meantime.
 	//	Frames(run []byte, count int, received time.Time)
-	//	// Large returns the destination of a frame longer than 128 KiB; nil discards the frame.
-	//	Large(frameBytes int) LargeFrame
 	//	// Closed is the last call. err is nil when this side closed the link, io.EOF when the
 	//	// publisher closed it between two messages.
 	//	Closed(err error)
-	LinkSink = sublink.LinkSink
+	LinkSink = linksink.LinkSink
+	// LargeSink is a LinkSink that has memory for frames longer than 128 KiB, so that they are not
+	// copied. For a sink without this method the link gathers such a frame, and passes it to Frames:
+	//
+	//	Large(frameBytes int) LargeFrame // nil discards the frame
+	LargeSink = linksink.LargeSink
 	// LargeFrame is filled by a link, first the 4 bytes of the length, then the payload:
 	//
 	//	Room(n int) []byte         // 1 to n bytes to fill, or nil to discard the rest
 	//	Commit(received time.Time) // the frame is complete
 	//	Abort()                    // the frame will not be completed
-	LargeFrame = sublink.LargeFrame
+	LargeFrame = linksink.LargeFrame
 	// LostSink is a LinkSink with a method Lost(messages int), which counts messages lost by
 	// UDPROS; -1 corrects the count for a message that arrived late.
-	LostSink = sublink.LostSink
+	LostSink = linksink.LostSink
 )
 
+// SinkFunc is a LinkSink that is called with the payload of each message, of any size, without the
+// length before it. The payload is valid during the call only.
+type SinkFunc func(payload []byte, received time.Time)
+
+// Frames implements LinkSink.
+func (f SinkFunc) Frames(run []byte, count int, received time.Time) {
+	for range count {
+		n := 4 + int(binary.LittleEndian.Uint32(run))
+		f(run[4:n:n], received)
+		run = run[n:]
+	}
+}
+
+// Closed implements LinkSink.
+func (f SinkFunc) Closed(error) {}
+
+// Frame returns a payload as a frame, with its length before it.
+func Frame(payload []byte) []byte {
+	b := make([]byte, 4+len(payload))
+	binary.LittleEndian.PutUint32(b, uint32(len(payload)))
+	copy(b[4:], payload)
+	return b
+}
+
+// LargeOf returns the destination of a large frame: what the sink's method Large returns or, if it has none, memory
+// that grows with what arrives. It is for sinks that pass messages on to others.
+func LargeOf(sink LinkSink, frameBytes int) LargeFrame { return linksink.LargeOf(sink, frameBytes) }
+
 // Deliver passes one frame to a sink as a TCPROS link does: by Frames or, if it is longer than 128 KiB, by Large.
-func Deliver(sink LinkSink, frame []byte, received time.Time) { sublink.Deliver(sink, frame, received) }
+func Deliver(sink LinkSink, frame []byte, received time.Time) {
+	linksink.Deliver(sink, frame, received)
+}
 
 // Services.
 type (

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gorosbag/gorosbag/rosmsg"
+	"github.com/gorosbag/gorosbag/rosmsg/noetic"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
@@ -51,36 +53,26 @@ func ExampleNewNode() {
 	// r2 true <nil>
 }
 
-// printer prints the messages of one publisher.
-type printer struct{ done chan<- struct{} }
-
-// Frames implements tcpros.LinkSink. Each frame is a length and a payload; the payload of a
-// std_msgs/String is another length and the text.
-func (p printer) Frames(run []byte, count int, _ time.Time) {
-	for range count {
-		n := binary.LittleEndian.Uint32(run)
-		fmt.Printf("%s\n", run[8:4+n])
-		run = run[4+n:]
-	}
-	p.done <- struct{}{}
-}
-
-// Large implements tcpros.LinkSink: messages of more than 128 KiB are discarded.
-func (p printer) Large(int) tcpros.LargeFrame { return nil }
-
-// Closed implements tcpros.LinkSink.
-func (p printer) Closed(error) {}
-
 // A subscription opens a link to each publisher, whenever a publisher appears. The type of the
-// topic need not be known.
+// topic need not be known: the header of the link has it.
 func ExampleNode_Subscribe() {
 	n, stop := exampleNode()
 	defer stop()
 	done := make(chan struct{}, 1)
 	sub, err := n.Subscribe(tcpros.SubscribeOptions{Topic: "chatter", Open: func(i tcpros.LinkInfo) (tcpros.LinkSink, error) {
-		typ, _ := i.Header.Get("type")
-		fmt.Println(i.Topic, typ)
-		return printer{done}, nil
+		typ, err := rosmsg.Parse(i.Header.Value("type"), i.Header.Value("message_definition"))
+		if err != nil {
+			return nil, err
+		}
+		return tcpros.SinkFunc(func(payload []byte, _ time.Time) {
+			m, err := typ.Decode(payload)
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			fmt.Println(i.Topic, typ.Name(), m.Get("data"))
+			done <- struct{}{}
+		}), nil
 	}})
 	if err != nil {
 		fmt.Println(err)
@@ -88,19 +80,25 @@ func ExampleNode_Subscribe() {
 	}
 	defer sub.Close()
 
+	typ, err := noetic.Parse("std_msgs/String")
+	if err != nil {
+		panic(err)
+	}
 	pub, err := n.Advertise(tcpros.AdvertiseOptions{
-		Topic: "chatter", Type: "std_msgs/String", MD5Sum: "992ce8a1687cec8c8bd883ec73ca41d1", MessageDefinition: "string data\n",
+		Topic: "chatter", Type: typ.Name(), MD5Sum: typ.MD5Sum(), MessageDefinition: typ.Definition(), Latching: true,
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer pub.Close()
-	pub.Source(true).Publish([]byte("\x09\x00\x00\x00\x05\x00\x00\x00hello")) // latched: for subscribers to come
+	payload, err := typ.Encode(map[string]any{"data": "hello"})
+	if err != nil {
+		panic(err)
+	}
+	pub.Source(true).Publish(tcpros.Frame(payload)) // latched: for subscribers to come
 	<-done
-	// Output:
-	// /chatter std_msgs/String
-	// hello
+	// Output: /chatter std_msgs/String hello
 }
 
 // A publication sends frames: the length of the payload, then the payload as it is on the wire and

@@ -16,7 +16,7 @@ type AdvertiseOptions struct {
 	MessageDefinition string
 	Latching          bool // sent to subscribers; each Source decides whether it latches
 	QueueFrames       int  // most frames queued for each subscriber; zero means unlimited
-	Overflow          publink.Overflow
+	Overflow          Overflow
 	Transient         bool // subscribers need not read everything: Drain skips it
 
 	// Freed, if it is not nil, is called when Room becomes true again, from any goroutine
@@ -51,7 +51,7 @@ type Publication struct {
 }
 
 // Source adds a source. The last frame of a latching source is sent to each new subscriber.
-func (p *Publication) Source(latching bool) *publink.Source { return p.out.Source(latching) }
+func (p *Publication) Source(latching bool) *Source { return p.out.Source(latching) }
 
 // Topic returns the resolved name.
 func (p *Publication) Topic() string { return p.out.Topic() }
@@ -80,7 +80,7 @@ func (p *Publication) UDPOnly() []string { return p.out.UDPOnly() }
 func (p *Publication) Refused() []string { return p.out.Refused() }
 
 // Stats returns the state of each link.
-func (p *Publication) Stats() []publink.SubscriberStats { return p.out.Stats() }
+func (p *Publication) Stats() []SubscriberStats { return p.out.Stats() }
 
 // Drain is Node.Drain for one topic, even for a transient topic. New subscribers of the topic are
 // refused from now on.

@@ -16,9 +16,9 @@ const defaultMaxRequest = 1 << 20
 // ServiceOptions describe a service.
 type ServiceOptions struct {
 	Name            string
-	Type            service.Type
+	Type            ServiceType
 	MaxRequestBytes int // zero means 1 MiB; at most 1 000 000 000
-	Handle          service.Handler
+	Handle          ServiceHandler
 }
 
 func (o ServiceOptions) withDefaults() (ServiceOptions, error) {
@@ -107,7 +107,7 @@ func (n *Node) dropService(s *Service) {
 // example because of another md5sum.
 //
 // Connecting has a timeout; the wait for the answer is bounded by ctx only.
-func (n *Node) CallService(ctx context.Context, name string, t service.Type, request []byte) ([]byte, error) {
+func (n *Node) CallService(ctx context.Context, name string, t ServiceType, request []byte) ([]byte, error) {
 	if len(request) > wire.HardMaxMessage {
 		return nil, &wire.TooLargeError{Bytes: int64(len(request)), Limit: wire.HardMaxMessage}
 	}

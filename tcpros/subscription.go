@@ -21,7 +21,7 @@ type SubscribeOptions struct {
 
 	// Open is called on the link's goroutine when a publisher has accepted the link.
 	// An error refuses the link; it is tried again later.
-	Open func(sublink.LinkInfo) (sublink.LinkSink, error)
+	Open func(LinkInfo) (LinkSink, error)
 
 	// Refused is called on the link's goroutine, once for each listed publisher that this node does not take: no file
 	// descriptor is left (err matches syscall.EMFILE or syscall.ENFILE), its connection header is too long, or Open has

@@ -47,7 +47,6 @@ func (r *rosoutLines) Frames(run []byte, _ int, _ time.Time) {
 }
 
 // Large implements tcpros.LinkSink.
-func (r *rosoutLines) Large(int) tcpros.LargeFrame { return nil }
 
 // Closed implements tcpros.LinkSink.
 func (r *rosoutLines) Closed(error) {}

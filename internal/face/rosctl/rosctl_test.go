@@ -382,8 +382,7 @@ func (s *statusSink) Frames(run []byte, count int, _ time.Time) {
 		run = run[size:]
 	}
 }
-func (s *statusSink) Large(int) tcpros.LargeFrame { return nil }
-func (s *statusSink) Closed(error)                {}
+func (s *statusSink) Closed(error) {}
 
 func (s *statusSink) last() []byte {
 	s.mu.Lock()

@@ -121,8 +121,7 @@ func (l *listener) Frames(run []byte, _ int, _ time.Time) {
 	}
 }
 
-func (l *listener) Large(int) tcpros.LargeFrame { return nil }
-func (l *listener) Closed(error)                {}
+func (l *listener) Closed(error) {}
 
 func (l *listener) texts() (all []string) {
 	l.mu.Lock()
@@ -285,8 +284,7 @@ func (c counter) Frames(_ []byte, n int, _ time.Time) {
 		c <- struct{}{}
 	}
 }
-func (c counter) Large(int) tcpros.LargeFrame { return nil }
-func (c counter) Closed(error)                {}
+func (c counter) Closed(error) {}
 
 // TestNobodyToTell: without a node, without a master, and when disabled, no call waits.
 func TestNobodyToTell(t *testing.T) {

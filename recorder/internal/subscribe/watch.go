@@ -49,12 +49,12 @@ func (l *watchedLink) Frames(run []byte, count int, received time.Time) {
 	}
 }
 
-// Large implements tcpros.LinkSink.
+// Large implements tcpros.LargeSink.
 func (l *watchedLink) Large(frameBytes int) tcpros.LargeFrame {
 	for _, w := range l.watchers {
 		w.Skipped(1)
 	}
-	return l.LinkSink.Large(frameBytes)
+	return tcpros.LargeOf(l.LinkSink, frameBytes)
 }
 
 // Lost implements tcpros.LostSink.

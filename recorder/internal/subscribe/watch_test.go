@@ -66,7 +66,7 @@ func TestWatchedLink(t *testing.T) {
 		}
 	}
 	l := watchedBy(w, nil, "/t", sink)
-	if l.Large(1<<20) != nil || w.skipped != 1 || sink.Larges != 1 {
+	if tcpros.LargeOf(l, 1<<20) != nil || w.skipped != 1 || sink.Larges != 1 {
 		t.Errorf("a large message: %d skipped", w.skipped)
 	}
 	if l.Closed(nil); sink.Ended != 1 {

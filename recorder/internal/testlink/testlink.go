@@ -98,7 +98,7 @@ func Count(first uint32, n int) []uint32 {
 
 // SendLarge sends one frame as a large message, in pieces, unless the link refuses it.
 func SendLarge(l tcpros.LinkSink, f []byte) {
-	large := l.Large(len(f))
+	large := tcpros.LargeOf(l, len(f))
 	if large == nil {
 		return // it is not wanted
 	}
@@ -128,7 +128,7 @@ func Fill(f tcpros.LargeFrame, b []byte) bool {
 // for more ends with the test.
 func BeginLarge(t *testing.T, l tcpros.LinkSink, size, sent int) tcpros.LargeFrame {
 	t.Helper()
-	f := l.Large(size)
+	f := tcpros.LargeOf(l, size)
 	if f == nil {
 		t.Fatalf("a message of %d bytes was refused", size)
 	}

@@ -109,9 +109,9 @@ func (l *link) hide() {
 	}
 }
 
-// Large implements tcpros.LinkSink.
+// Large implements tcpros.LargeSink.
 func (l *link) Large(size int) tcpros.LargeFrame {
-	frame := l.LinkSink.Large(size)
+	frame := tcpros.LargeOf(l.LinkSink, size)
 	switch {
 	case l.wanted() == nil && !l.latching:
 		return frame

@@ -89,7 +89,7 @@ func frames(l tcpros.LinkSink, sec int64, texts ...string) {
 // sendLarge sends a large message as a link does, and reports whether anybody took it.
 func sendLarge(l tcpros.LinkSink, sec int64, payload string) bool {
 	all, _ := run(payload)
-	f := l.Large(len(all))
+	f := tcpros.LargeOf(l, len(all))
 	if f == nil {
 		return false
 	}
@@ -190,7 +190,7 @@ func TestNoViewer(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { l.Frames(all, count, now); latching.Frames(all, count, now) }); n > 0 {
 		t.Errorf("a run allocates %v times", n)
 	}
-	if f, same := l.Large(1<<20), (*sink)(nil); f == nil || fmt.Sprintf("%T", f) != fmt.Sprintf("%T", same) {
+	if f, same := tcpros.LargeOf(l, 1<<20), (*sink)(nil); f == nil || fmt.Sprintf("%T", f) != fmt.Sprintf("%T", same) {
 		t.Errorf("a large message goes through %T", f)
 	}
 }
@@ -223,7 +223,7 @@ func TestLarge(t *testing.T) {
 			if len(got) < 3 || got[0] != payload+" at 7.000000000" {
 				t.Errorf("%d messages, the first one with %d bytes", len(got), len(got[0]))
 			}
-			f := l.Large(100_000)
+			f := tcpros.LargeOf(l, 100_000)
 			f.Room(100_000)
 			f.Abort()
 			if len(taken(v)) > 0 {
@@ -263,7 +263,7 @@ func TestTooLarge(t *testing.T) {
 func TestTooLargeForViewersOnly(t *testing.T) {
 	tp := viewing.New(viewing.Options{Memory: 12 << 20}) // 2 MiB for large messages that arrive
 	s := tp.Source()
-	other := tp.Link("/other", header("/a", text, true), &sink{gives: 500_000}).Large(2_000_000)
+	other := tcpros.LargeOf(tp.Link("/other", header("/a", text, true), &sink{gives: 500_000}), 2_000_000)
 	for range 4 {
 		other.Room(500_000) // the first three pieces are copied
 	}

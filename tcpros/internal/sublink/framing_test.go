@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gorosbag/gorosbag/tcpros/internal/linksink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -95,7 +96,7 @@ func (s *strict) Frames(run []byte, count int, received time.Time) {
 
 // A message may be exactly as long as the limit, in any division into reads.
 func TestLimitOfCutFrames(t *testing.T) {
-	for _, limit := range []int{0, 3, 100, 9000, largeFrameBytes - 4, largeFrameBytes - 3, 300_000} {
+	for _, limit := range []int{0, 3, 100, 9000, linksink.LargeFrameBytes - 4, linksink.LargeFrameBytes - 3, 300_000} {
 		for _, first := range []int{3, 4, 5, 50} {
 			for over := range 2 {
 				s := &strict{}
@@ -115,11 +116,11 @@ type clumsy struct {
 	room int
 }
 
-func (s *clumsy) Large(int) LargeFrame  { return s }
-func (s *clumsy) Room(int) []byte       { return make([]byte, s.room) }
-func (s *clumsy) Commit(time.Time)      {}
-func (s *clumsy) Abort()                {}
-func (s *clumsy) String() (text string) { return fmt.Sprint("room of ", s.room) }
+func (s *clumsy) Large(int) linksink.LargeFrame { return s }
+func (s *clumsy) Room(int) []byte               { return make([]byte, s.room) }
+func (s *clumsy) Commit(time.Time)              {}
+func (s *clumsy) Abort()                        {}
+func (s *clumsy) String() (text string)         { return fmt.Sprint("room of ", s.room) }
 
 // A buffer from Room that is empty, or longer than requested, is an error of the program.
 func TestRoomIsChecked(t *testing.T) {
@@ -127,7 +128,7 @@ func TestRoomIsChecked(t *testing.T) {
 		s := &clumsy{room: room}
 		func() {
 			defer func() {
-				if text := fmt.Sprint(recover()); !strings.HasPrefix(text, "tcpros: LargeFrame.Room(200004) gave ") {
+				if text := fmt.Sprint(recover()); !strings.HasPrefix(text, "tcpros: linksink.LargeFrame.Room(200004) gave ") {
 					t.Errorf("%v: %s", s, text)
 				}
 			}()
@@ -142,8 +143,8 @@ type fickle struct {
 	pieces int
 }
 
-func (s *fickle) Large(int) LargeFrame { return s }
-func (s *fickle) Commit(time.Time)     { panic("complete") }
+func (s *fickle) Large(int) linksink.LargeFrame { return s }
+func (s *fickle) Commit(time.Time)              { panic("complete") }
 
 func (s *fickle) Room(n int) []byte {
 	if s.pieces++; s.pieces > 1 {

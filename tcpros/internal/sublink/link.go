@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/linksink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
@@ -169,8 +170,8 @@ func (l *link) receiveTCP(ctx context.Context, address string) (lived time.Durat
 }
 
 // open asks the subscription's owner for a sink.
-func (l *link) open(peer, transport string, h wire.Header) (LinkSink, error) {
-	sink, err := l.sub.opts.Open(LinkInfo{l.sub.topic, l.uri, peer, h, transport})
+func (l *link) open(peer, transport string, h wire.Header) (linksink.LinkSink, error) {
+	sink, err := l.sub.opts.Open(linksink.LinkInfo{Topic: l.sub.topic, PublisherURI: l.uri, Peer: peer, Header: h, Transport: transport})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errOpen, err)
 	}
@@ -216,7 +217,7 @@ func (l *link) handshake(conn net.Conn) (wire.Header, error) {
 }
 
 // receive marks the link as up and reads messages until the link ends.
-func (l *link) receive(ctx context.Context, title linkTitle, peer string, sink LinkSink, read func() error) (time.Duration, error) {
+func (l *link) receive(ctx context.Context, title linkTitle, peer string, sink linksink.LinkSink, read func() error) (time.Duration, error) {
 	l.title.Store(&title)
 	l.isUp.Store(true)
 	l.sub.up.Add(1)

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/linksink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
@@ -192,7 +193,7 @@ func TestWaitAfterFailure(t *testing.T) {
 
 // closedSink is a sink that notes how its link ended.
 type closedSink struct {
-	LinkSink
+	linksink.LinkSink
 	err error
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gorosbag/gorosbag/tcpros/internal/linksink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -17,9 +18,7 @@ const (
 	firstReadBuffer = 512 // until data come: most links of a large graph are quiet
 	minReadBuffer   = 16 << 10
 	maxReadBuffer   = 256 << 10
-	// ADR 0010: a hole in a shared chunk would hold up all topics.
-	largeFrameBytes = 128 << 10 // longer frames are read directly into the memory of the sink
-	readAfterLarge  = 4 << 10   // read at most this much after a large frame: the next one is likely large, too
+	readAfterLarge  = 4 << 10 // read at most this much after a large frame: the next one is likely large, too
 
 	stallGrace = 2 * time.Second
 )
@@ -44,7 +43,7 @@ type linkCounters struct {
 //	buf:  [ done | r: incomplete frame ... w: | free ]
 type frameReader struct {
 	conn  frameConn
-	sink  LinkSink
+	sink  linksink.LinkSink
 	max   int64
 	stats *linkCounters
 
@@ -59,7 +58,7 @@ type frameReader struct {
 	graceUntil  time.Time // end of the grace period of a late frame; zero if there is none
 }
 
-func newFrameReader(c frameConn, s LinkSink, maxMessage int64, stats *linkCounters) *frameReader {
+func newFrameReader(c frameConn, s linksink.LinkSink, maxMessage int64, stats *linkCounters) *frameReader {
 	return &frameReader{conn: c, sink: s, max: maxMessage, stats: stats, buf: make([]byte, firstReadBuffer)}
 }
 
@@ -107,7 +106,7 @@ func (f *frameReader) splitFrames() error {
 	switch {
 	case need-4 > f.max:
 		return &wire.TooLargeError{Bytes: need - 4, Limit: f.max}
-	case need > largeFrameBytes:
+	case need > linksink.LargeFrameBytes:
 		f.markFrameBegun(count)
 		return f.large(int(need))
 	case f.r == f.w:
@@ -146,7 +145,7 @@ func (f *frameReader) makeRoom(full bool) {
 func (f *frameReader) large(n int) error {
 	have := f.buf[f.r:f.w]
 	f.r, f.w, f.expectLarge = 0, 0, true
-	frame := f.sink.Large(n)
+	frame := linksink.LargeOf(f.sink, n)
 	if frame == nil {
 		return f.discard(n - len(have))
 	}
@@ -156,7 +155,7 @@ func (f *frameReader) large(n int) error {
 			return f.discard(left - len(have))
 		}
 		if len(room) == 0 || len(room) > left {
-			panic(fmt.Sprintf("tcpros: LargeFrame.Room(%d) gave %d bytes", left, len(room)))
+			panic(fmt.Sprintf("tcpros: linksink.LargeFrame.Room(%d) gave %d bytes", left, len(room)))
 		}
 		at := copy(room, have)
 		have = have[at:]

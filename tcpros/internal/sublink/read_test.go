@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/testkit"
+	"github.com/gorosbag/gorosbag/tcpros/internal/linksink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -72,7 +73,7 @@ func (s *tape) Frames(run []byte, count int, received time.Time) {
 	}
 }
 
-func (s *tape) Large(n int) LargeFrame {
+func (s *tape) Large(n int) linksink.LargeFrame {
 	if s.refuse {
 		s.unwanted++
 		return nil
@@ -127,7 +128,7 @@ func TestLimitOfWholeFrames(t *testing.T) {
 	}
 }
 
-func readAll(t *testing.T, c frameConn, s LinkSink) error {
+func readAll(t *testing.T, c frameConn, s linksink.LinkSink) error {
 	t.Helper()
 	err := newFrameReader(c, s, wire.DefaultMaxMessage, &linkCounters{}).run()
 	if err == nil {
@@ -152,7 +153,7 @@ func TestFramesAtEverySplit(t *testing.T) {
 }
 
 func TestFramesOneByteAtATime(t *testing.T) {
-	data := stream(0, 1, minReadBuffer-4, minReadBuffer-3, 3, largeFrameBytes-4, largeFrameBytes-3, 2, 400_000, 1)
+	data := stream(0, 1, minReadBuffer-4, minReadBuffer-3, 3, linksink.LargeFrameBytes-4, linksink.LargeFrameBytes-3, 2, 400_000, 1)
 	s := &tape{room: 77_777}
 	if err := readAll(t, &script{iotest.OneByteReader(bytes.NewReader(data))}, s); !errors.Is(err, io.EOF) {
 		t.Fatal(err)
@@ -245,12 +246,12 @@ func TestLengthBomb(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range 100 {
-		data := binary.LittleEndian.AppendUint32(nil, largeFrameBytes-4)
+		data := binary.LittleEndian.AppendUint32(nil, linksink.LargeFrameBytes-4)
 		_ = readAll(t, &split{data: append(data, 'x')}, &tape{})
 	}
 	runtime.ReadMemStats(&after)
 	if got := after.TotalAlloc - before.TotalAlloc; got > 100*(minReadBuffer+4096) {
-		t.Errorf("100 claims of %d bytes cost %d", largeFrameBytes, got)
+		t.Errorf("100 claims of %d bytes cost %d", linksink.LargeFrameBytes, got)
 	}
 }
 
@@ -281,7 +282,6 @@ func (e *endless) SetReadDeadline(time.Time) error { return nil }
 type counter struct{ frames int }
 
 func (c *counter) Frames(_ []byte, count int, _ time.Time) { c.frames += count }
-func (c *counter) Large(int) LargeFrame                    { return nil }
 func (c *counter) Closed(error)                            {}
 
 func TestReadAllocatesNothing(t *testing.T) {

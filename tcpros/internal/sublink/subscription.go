@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/linksink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
@@ -27,7 +28,7 @@ type Options struct {
 	TCPNoDelay      bool
 	UDP             bool
 	MaxMessageBytes int
-	Open            func(LinkInfo) (LinkSink, error)
+	Open            func(linksink.LinkInfo) (linksink.LinkSink, error)
 	Refused         func(uri string, err error) // may be nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/ros/fields"
 	"github.com/gorosbag/gorosbag/internal/ros/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/linksink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/udpros"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
@@ -168,7 +169,7 @@ func (l *link) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSource
 			l.sub.logger().Warn("message too large: dropped", zap.String("publisher", l.uri), zap.Error(err))
 		},
 	}
-	if s, ok := sink.(LostSink); ok {
+	if s, ok := sink.(linksink.LostSink); ok {
 		r.lost = s.Lost
 	}
 	port := conn.LocalAddr().(*net.UDPAddr).Port

@@ -20,6 +20,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/ros/fields"
 	"github.com/gorosbag/gorosbag/internal/ros/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/linksink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/udpros"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
@@ -43,7 +44,7 @@ func listenLoopback(t *testing.T) *net.UDPConn {
 
 // textSink sends the payload of each frame to a channel.
 type textSink struct {
-	LinkSink
+	linksink.LinkSink
 	got chan string
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/gorosbag/gorosbag/tcpros/internal/linksink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/udpros"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
@@ -16,7 +17,7 @@ type udpReader struct {
 	connID uint32
 	origin udpros.Origin
 	stats  *linkCounters
-	sink   LinkSink
+	sink   linksink.LinkSink
 	lost   func(int) // may be nil
 
 	onStranger func(netip.AddrPort)
@@ -49,7 +50,7 @@ func (r *udpReader) run() error {
 		if frame != nil {
 			r.stats.frames.Add(1)
 			r.origin.Whole++
-			Deliver(r.sink, frame, time.Now())
+			linksink.Deliver(r.sink, frame, time.Now())
 		}
 	}
 }

@@ -84,9 +84,6 @@ func (l *listenerLink) Frames(run []byte, count int, received time.Time) {
 	}
 }
 
-// Large is not supported: messages of tests with a Listener are small.
-func (l *listenerLink) Large(int) tcpros.LargeFrame { return nil }
-
 // Closed does nothing.
 func (l *listenerLink) Closed(error) {}
 

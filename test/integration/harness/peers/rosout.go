@@ -74,9 +74,6 @@ func (r *Rosout) Frames(run []byte, _ int, _ time.Time) {
 	}
 }
 
-// Large implements tcpros.LinkSink.
-func (r *Rosout) Large(int) tcpros.LargeFrame { return nil }
-
 // Closed implements tcpros.LinkSink.
 func (r *Rosout) Closed(error) {}
 
