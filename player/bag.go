@@ -27,5 +27,8 @@ func NewBag(ctx context.Context, name string, s rosbag.Indexed) (*Bag, error) {
 // Span returns the times of the earliest and of the latest message of the bags, if there is any.
 func Span(bags []*Bag) (first, last rosbag.Time, ok bool) { return source.Span(bags) }
 
+// Mark is a line of text about one moment of a recording.
+type Mark = note.Mark
+
 // RecordedMarks returns the marks that were recorded into the bags, by time.
-func RecordedMarks(bags []*Bag) []note.Mark { return source.Marks(bags) }
+func RecordedMarks(bags []*Bag) []Mark { return source.Marks(bags) }

@@ -16,7 +16,6 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/output"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/plan"
-	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/timeline"
 	"github.com/gorosbag/gorosbag/player/internal/viewing"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -25,7 +24,7 @@ import (
 // Options says what to play and how. Node and Bags are required.
 type Options struct {
 	Node *tcpros.Node
-	Bags []*source.Recording // played as one, merged by time
+	Bags []*Bag // played as one, merged by time
 
 	// What to play: connections that match Topics (names or globs of recorded names) or
 	// Types (globs), or all if both are empty, except those that match Exclude. With Regex,
@@ -79,7 +78,7 @@ type Options struct {
 	ToWanted bool
 	// Definitions knows what subscribers want that send no definition, only its md5sum; nil knows nothing. It is used by one
 	// goroutine at a time.
-	Definitions mismatch.Known
+	Definitions Definitions
 
 	Clock bool    // publish the bag time on topic clock
 	Hz    float64 // minimum frequency in wall time, 0.001 to 1e6; zero means 100
@@ -110,6 +109,12 @@ type Options struct {
 
 	resolve func(name string) (string, error) // resolves names instead of Node, for Check
 }
+
+// Definitions finds definitions of message types.
+type Definitions = mismatch.Known
+
+// Definition is the definition of a message type: Type, MD5Sum and Text.
+type Definition = mismatch.Definition
 
 // Overflow says what to do when the queue of a subscriber is full.
 type Overflow int

@@ -1,6 +1,8 @@
 package recorder
 
 import (
+	"github.com/gorosbag/gorosbag/internal/bags/note"
+	"github.com/gorosbag/gorosbag/internal/ros/finding"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/annotations"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
@@ -24,6 +26,18 @@ const (
 
 // Limit says how much of some topics is recorded.
 type Limit = account.Limit
+
+// Note is a key and a value about a whole bag.
+type Note = note.Note
+
+// Expectation is the rate that some topics should have. ParseExpectation makes one.
+type Expectation = finding.Expectation
+
+// RateRange is a rate in Hz that topics should have: Least and Most.
+type RateRange = finding.Range
+
+// ParseExpectation parses TOPICS=RATE as the option --expect of gorecord, for example "/imu/*=50..200".
+func ParseExpectation(text string) (Expectation, error) { return finding.Expect(text) }
 
 // The types of Options that say which files there are, and what becomes of them.
 type (

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/ros/finding"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
@@ -21,7 +20,7 @@ func Check(o Options, resolve func(name string) (string, error)) error {
 
 // Expectations returns the expectations of o, with the names that their topics have in the bag. resolve resolves names as
 // that of Run would.
-func Expectations(o Options, resolve func(name string) (string, error)) ([]finding.Expectation, error) {
+func Expectations(o Options, resolve func(name string) (string, error)) ([]Expectation, error) {
 	o.resolve = resolve
 	o, err := o.withDefaults()
 	return o.Expect, err

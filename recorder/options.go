@@ -91,15 +91,15 @@ type Options struct {
 	// queue, and close the bag at once.
 	Hurry <-chan struct{}
 
-	Notes  []note.Note // begin each file, latched, as std_msgs/String on /metadata
-	Params bool        // store the parameters and the node graph as they are at the start, latched
-	Report Report      // when the account of what was lost is written into the bag
+	Notes  []Note // begin each file, latched, as std_msgs/String on /metadata
+	Params bool   // store the parameters and the node graph as they are at the start, latched
+	Report Report // when the account of what was lost is written into the bag
 
 	Publish bool // publish the name of each new file on begin_write
 
 	CountTopics bool // log how many topics are subscribed to, and their names at debug level only
 
-	Expect []finding.Expectation // the rates that topics should have; names are as the user wrote them
+	Expect []Expectation // the rates that topics should have; names are as the user wrote them
 
 	Control *Control      // steers and watches the recording; nil for none
 	Begin   control.State // the state before the first command of Control

@@ -25,11 +25,11 @@ type Stats struct {
 	Finished   int // bags that were finished: Recording.Bags has the latest ones
 	Deleted    int // bags, also of earlier runs, that the recorder has deleted as Options.Retain asks
 	Snapshots  SnapshotStats
-	Handover   *HandoverStats    // nil without Options.Handover
-	Triggers   []TriggerStats    // nil without Options.Watch
-	Unread     string            // what cannot be read of the master's replies; empty if nothing
-	Findings   []finding.Finding // what is wrong with topics now, the most important first
-	Episodes   []finding.Sum     // what was wrong with topics until now, by topic
+	Handover   *HandoverStats // nil without Options.Handover
+	Triggers   []TriggerStats // nil without Options.Watch
+	Unread     string         // what cannot be read of the master's replies; empty if nothing
+	Findings   []Finding      // what is wrong with topics now, the most important first
+	Episodes   []FindingSum   // what was wrong with topics until now, by topic
 	Topics     []TopicStats
 }
 
@@ -57,6 +57,18 @@ func (s *Stats) Refused() (n int) {
 	}
 	return n
 }
+
+// Finding is something that is wrong with a topic now.
+type Finding = finding.Finding
+
+// FindingKind is what is wrong with a topic.
+type FindingKind = finding.Kind
+
+// FindingCause says more about what is wrong.
+type FindingCause = finding.Cause
+
+// FindingSum is what was wrong with a topic until now.
+type FindingSum = finding.Sum
 
 // EndedTopics stands for the name of a topic in the account of the topics that have ended, together: where very many
 // topics have lost their publishers, only the latest ones keep accounts of their own. It is no valid name.

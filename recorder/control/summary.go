@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/internal/ros/finding"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -19,7 +18,7 @@ type Summary struct {
 	Duration time.Duration
 	Topics   []TopicSummary                // by name
 	Triggers []TriggerStats                // nil without Options.Watch
-	Findings []finding.Sum                 // what was wrong with topics
+	Findings []FindingSum                  // what was wrong with topics
 	Missing  []string                      // requested names, expressions, globs and types that never appeared
 	NoMaster bool                          // the master never answered, so that no topic could be recorded
 	Unread   string                        // what could not be read of the master's replies, so that topics may be missing; empty if nothing

@@ -7,14 +7,17 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
+// GraphName is the resolved name of a topic. In the bag it may have another one, relative or with a ~.
+type GraphName = topicname.InGraph
+
 // Watcher gets the messages of some recorded topics as they arrive, whatever the state of
 // the recording. Its methods are called by many goroutines and must not wait for anything.
 type Watcher interface {
 	// Topics returns the topics to watch. Run returns an error that
 	// matches ErrNotSelected for one that the selection leaves out for certain.
-	Topics() []topicname.InGraph
+	Topics() []GraphName
 	// Open is called when a publisher of such a topic is linked. header must not be changed.
-	Open(topic topicname.InGraph, header rosbag.Header) LinkWatcher
+	Open(topic GraphName, header rosbag.Header) LinkWatcher
 	// Triggers returns an account of what the messages have triggered.
 	Triggers() []TriggerStats
 }
