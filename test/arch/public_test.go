@@ -97,7 +97,7 @@ func (s *shown) typ(typ types.Type, place string, deep bool) {
 	case *types.Named:
 		obj := x.Obj()
 		ours := obj.Pkg() != nil && strings.HasPrefix(obj.Pkg().Path(), module)
-		if ours && isInternal(obj.Pkg().Path()) && !(deep && s.aliased[typeKey(obj)]) {
+		if ours && isInternal(obj.Pkg().Path()) && (!deep || !s.aliased[typeKey(obj)]) {
 			s.found[place+" shows "+strings.TrimPrefix(typeKey(obj), module)] = true
 		}
 		for a := range x.TypeArgs().Types() {
