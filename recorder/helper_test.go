@@ -29,6 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type pipeline struct {
 	*session
 	*intake.Intake
+	*intake.Accounts
 	*sink.Sink
 	begun time.Time // when the recording began
 }
@@ -72,7 +73,7 @@ func pipelineSince(t testing.TB, begun time.Time, o Options, wrap func(disk.Hand
 	retain := retention.New(o.Retain, o.Log, outputs.Free, o.handover().Keeps)
 	r := &session{o: o}
 	r.wire(outputs, retain, out, begun)
-	return &pipeline{session: r, Intake: r.in, Sink: r.sink, begun: begun}
+	return &pipeline{session: r, Intake: r.in, Accounts: r.in.Accounts, Sink: r.sink, begun: begun}
 }
 
 func open(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {

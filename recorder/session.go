@@ -59,7 +59,7 @@ func (r *session) run(ctx context.Context) error {
 	}()
 	defer cancel()
 
-	r.subs.Record(r.in)
+	r.subs.Record(r.in, r.in.Accounts)
 	if err := r.listen(); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (r *session) run(ctx context.Context) error {
 		wg.Go(func() { r.own.Params(ctx, r.o.Node.Master()) })
 	}
 	// owner: run; ends when ctx is done.
-	wg.Go(func() { asked.Verify(ctx, r.in) })
+	wg.Go(func() { asked.Verify(ctx, r.in.Accounts) })
 	// owner: run; ends when ctx is done.
 	wg.Go(func() { r.health.Run(ctx) })
 	// owner: run; ends when ctx is done or nothing is left to suggest.
@@ -176,12 +176,12 @@ func (r *session) noteMaster() {
 	if bad := r.subs.NotRecorded(); bad != "" {
 		now, ever = strings.Trim(now+"; "+bad, "; "), strings.Trim(ever+"; "+bad, "; ")
 	}
-	r.in.NoteUnread(now, ever)
+	r.in.Accounts.NoteUnread(now, ever)
 }
 
 // lossesNow returns the account of what was lost until now.
 func (r *session) lossesNow() control.Summary {
-	s := r.in.Summary(time.Now())
+	s := r.in.Accounts.Summary(time.Now())
 	s.NoMaster, s.Findings = r.noMaster.Load(), r.health.Sums()
 	return s
 }

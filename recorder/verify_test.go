@@ -56,13 +56,13 @@ func TestCheckLinks(t *testing.T) {
 			r := recordingIn(t, g)
 			info := testlink.HeaderInfo("/t", "/p")
 			info.PublisherURI = mine
-			topic := r.in.AddTopic("/t", "/t", time.Time{})
+			topic := r.in.Accounts.AddTopic("/t", "/t", time.Time{})
 			l, err := r.in.OpenLink(topic, info)
 			if err != nil {
 				t.Fatal(err)
 			}
 			l.Closed(io.EOF)
-			r.o.graph().CheckLinks(t.Context(), r.in)
+			r.o.graph().CheckLinks(t.Context(), r.in.Accounts)
 			u, now := topic.Publishers()[0], time.Now()
 			if !u.Overdue(now.Add(2 * loss.Grace)) {
 				t.Fatal("decided at once")
@@ -74,7 +74,7 @@ func TestCheckLinks(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			r.o.graph().CheckLinks(t.Context(), r.in)
+			r.o.graph().CheckLinks(t.Context(), r.in.Accounts)
 			a := u.Summary(now)
 			ended := !a.Away && !u.Overdue(now)
 			if a.Away != tc.lost || ended != tc.ended || (a.LinksLost == 1) != tc.lost {
@@ -107,15 +107,15 @@ func TestCheckNumbers(t *testing.T) {
 			r := recordingIn(t, g)
 			info := testlink.HeaderInfo("/t", tc.node)
 			info.PublisherURI = g.URI
-			l, err := r.in.OpenLink(r.in.AddTopic("/t", "/t", time.Time{}), info)
+			l, err := r.in.OpenLink(r.in.Accounts.AddTopic("/t", "/t", time.Time{}), info)
 			if err != nil {
 				t.Fatal(err)
 			}
 			l.Frames(testlink.Numbered(append(testlink.Count(0, 10), testlink.Count(12, 3)...)...), 13, time.Now())
-			<-r.in.Gaps()
-			r.o.graph().CheckNumbers(t.Context(), r.in)
+			<-r.in.Accounts.Gaps()
+			r.o.graph().CheckNumbers(t.Context(), r.in.Accounts)
 			l.Frames(testlink.Numbered(16), 1, time.Now())
-			if got := r.in.Summary(time.Now()).Topics[0].Publishers[0].Missed; got != tc.want {
+			if got := r.in.Accounts.Summary(time.Now()).Topics[0].Publishers[0].Missed; got != tc.want {
 				t.Errorf("%d missed, want %d", got, tc.want)
 			}
 		})

@@ -181,7 +181,7 @@ func TestNoMarksTopicWithoutAMark(t *testing.T) {
 	if _, err := r.Mark("x", time.Now()); !errors.Is(err, control.ErrPaused) {
 		t.Errorf("paused: %v", err)
 	}
-	if topics := r.in.Summary(time.Now()).Topics; len(topics) != 0 {
+	if topics := r.in.Accounts.Summary(time.Now()).Topics; len(topics) != 0 {
 		t.Errorf("topics: %+v", topics)
 	}
 }
@@ -202,7 +202,7 @@ func TestStore(t *testing.T) {
 	if all := logs.All(); len(all) != 1 || all[0].ContextMap()["topic"] != "/huge" {
 		t.Errorf("logged: %v", all)
 	}
-	for _, topic := range r.in.Summary(time.Now()).Topics {
+	for _, topic := range r.in.Accounts.Summary(time.Now()).Topics {
 		if lost := topic.Dropped["oversize"]; lost != 0 != (topic.Topic == "/huge") {
 			t.Errorf("%s: %d messages lost", topic.Topic, lost)
 		}

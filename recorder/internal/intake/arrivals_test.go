@@ -42,7 +42,7 @@ func TestArrivals(t *testing.T) {
 		return append(b, make([]byte, more)...)
 	}
 	open := func(name string, info tcpros.LinkInfo) *Link {
-		l, err := in.OpenLink(in.AddTopic(topicname.InBag(name), topicname.InGraph(name), time.Time{}), info)
+		l, err := in.OpenLink(in.Accounts.AddTopic(topicname.InBag(name), topicname.InGraph(name), time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}

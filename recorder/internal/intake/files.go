@@ -5,7 +5,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
@@ -39,19 +38,12 @@ func (in *Intake) FileFailed() {
 	in.room.Broadcast()
 }
 
-// CountDeleted counts the messages of a deleted file, by topic, as lost.
-func (in *Intake) CountDeleted(content map[string]account.Tally) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.accounts.Deleted(content)
-}
-
 // Written counts a chunk that is in the file of part: the number with which the file began, or the last one that it has taken
 // over.
 func (in *Intake) Written(c *memory.Chunk, part int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.accounts.Written(c.Sealed(), part) // after a failover, part is not c.Part
+	in.Accounts.all.Written(c.Sealed(), part) // after a failover, part is not c.Part
 	in.rotation.Written(c.Part(), c.Cost(), int64(len(c.Sealed().Record)), in.cfg.Encoder.Compresses())
 }
 
@@ -86,13 +78,6 @@ func (in *Intake) NotOpened(c *queue.Command) {
 	}
 }
 
-// FileClosed notes that the files of all parts up to part are closed.
-func (in *Intake) FileClosed(part int) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.closedParts = part + 1
-}
-
 // ReleaseLatched releases the latched messages of a FileStart.
 func (in *Intake) ReleaseLatched(all []*latch.Message) {
 	in.mu.Lock()
@@ -104,7 +89,7 @@ func (in *Intake) ReleaseLatched(all []*latch.Message) {
 func (in *Intake) RepeatedInFile(c *chunk.Sealed, part int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.accounts.Repeated(c)
+	in.Accounts.all.Repeated(c)
 	in.rotation.Repeated(part, int64(len(c.Record)))
 }
 
@@ -123,9 +108,9 @@ func (in *Intake) OpenReport(topic string, typ OwnType) *rosbag.Connection {
 func (in *Intake) OwnWritten(conn *rosbag.Connection, c *chunk.Sealed, bytes, part int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if of := in.accounts.Of(conn); of != nil {
+	if of := in.Accounts.all.Of(conn); of != nil {
 		in.countRecordedLocked(of.Topic(), 1, uint64(bytes))
 	}
-	in.accounts.Written(c, part)
+	in.Accounts.all.Written(c, part)
 	in.rotation.Written(in.rotation.Part(), 0, int64(len(c.Record)), in.cfg.Encoder.Compresses())
 }

@@ -55,7 +55,7 @@ func TestRepeatedConnectionsAreKept(t *testing.T) {
 	in.latched.Forget(c.Source())
 	in.ReleaseLatched(pinned)
 	for closed, want := range map[int]bool{3: false, 4: true} { // parts below this number
-		if in.closedParts = closed; in.neededLocked(c) == want {
+		if in.Accounts.closed = closed; in.neededLocked(c) == want {
 			t.Errorf("the parts below %d are closed: the connection may go: %v, want %v", closed, !want, want)
 		}
 	}
@@ -66,7 +66,7 @@ func TestConnectionsOfASnapshotAreKept(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000, 100)
 	in.rotation = rotationAt(rotation.Options{}, 3, 0)
-	in.closedParts = 4
+	in.Accounts.closed = 4
 	in.keepRing(ring.Options{})
 	c := latchingConnection(in, "/a")
 	if in.ring.Begin(new(ring.Snapshot), latch.State{}); !in.neededLocked(c) {

@@ -40,7 +40,7 @@ func holding(in *Intake, need, holds int64) *memory.Turn {
 }
 
 // topicStats is the account of the only topic.
-func topicStats(in *Intake) control.TopicStats { return in.accounts.Stats(time.Now())[0] }
+func topicStats(in *Intake) control.TopicStats { return in.Accounts.all.Stats(time.Now())[0] }
 
 // dropped returns how many messages of the only topic were dropped for a cause.
 func dropped(in *Intake, cause control.DropCause) uint64 {
@@ -48,7 +48,7 @@ func dropped(in *Intake, cause control.DropCause) uint64 {
 }
 
 // limit limits the topics that are made from now on.
-func limit(in *Intake, l account.Limit) { in.accounts = account.New([]account.Limit{l}, false) }
+func limit(in *Intake, l account.Limit) { in.Accounts.all = account.New([]account.Limit{l}, false) }
 
 // setHeld makes the memory hold so many bytes.
 func setHeld(in *Intake, bytes int64) { in.pool.Use(bytes - in.pool.Usage().Held) }
@@ -92,7 +92,7 @@ func bareIntakeWith(o memory.Options) *Intake {
 
 // latchingConnection adds a connection of a latching publisher on /map.
 func latchingConnection(p *Intake, publisher string) *account.Connection {
-	c := p.accounts.Connect(p.accounts.OwnTopic("/map"), rosbag.Header(testlink.Info("/map", publisher).Header))
+	c := p.Accounts.all.Connect(p.Accounts.all.OwnTopic("/map"), rosbag.Header(testlink.Info("/map", publisher).Header))
 	p.latched.Connected(c.Source(), true)
 	return c
 }

@@ -1,8 +1,8 @@
 // Package intake makes a run of frames part of the right chunk. It has the one lock that a message meets.
 // The pure packages account, filling, memory, mode, latch, ring and rotation decide under that lock. The
 // intake queues chunks and commands for the sink, knows nothing of files, and answers with values.
-// Each caller declares what it needs as an interface: subscribe.Intake, annotations.Intake, sink.Intake, snapshot.Intake,
-// graph.Accounts and health.Accounts.
+// Accounts are behind the same lock, with methods of their own for what needs no decision of the intake. Each caller
+// declares what it needs as an interface, such as sink.Intake and graph.Accounts.
 //
 // Decisions: ADR 0098.
 package intake
@@ -13,7 +13,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
@@ -28,10 +27,12 @@ import (
 // Intake takes runs of frames from the links, decides what is recorded and in which file, and queues
 // chunks and commands for the sink.
 //
-// mu guards the fields from room to closedParts. It is held while one run is copied, never during I/O or compression.
+// mu guards the fields from room to reported. It is held while one run is copied, never during I/O or compression.
 type Intake struct {
 	cfg   Config
 	queue *queue.FIFO[queue.Item] // to the sink, in file order
+
+	Accounts *Accounts // behind mu, too
 
 	mu       sync.Mutex
 	room     sync.Cond // wakes links that wait for room: memory was freed, or they need not wait any more
@@ -39,17 +40,13 @@ type Intake struct {
 	latched  latch.Store
 	ring     *ring.Ring // nil without snapshots
 	rotation rotation.Rotation
-	accounts account.Accounts
 	filling  Filling
 	mode     Mode
 	newsAt   time.Time           // when Tick last looked for news of topics and publishers
 	reported *account.Connection // connection of the account of losses; nil until that is written
 
-	closedParts int // the files of all parts below this number are closed
-
 	limited chan struct{} // gets a token when a topic has reached its limit
 	filled  chan struct{} // gets a token when the only file has reached its maximum size
-	gaps    chan struct{} // gets a token when there are sequence gaps that are not verified
 }
 
 // Config configures an Intake.
@@ -74,15 +71,16 @@ func New(o Config) *Intake {
 	in := &Intake{
 		cfg:      o,
 		queue:    queue.New[queue.Item](),
-		accounts: account.New(o.Limits, o.Ring != nil && o.Ring.Only),
 		rotation: rotation.New(o.Rotation, o.Sim.Steady(o.Begun), o.Sim.GoneBack()),
 		filling:  newFilling(),
 		mode:     Mode{State: o.Begin},
 		limited:  make(chan struct{}, 1),
 		filled:   make(chan struct{}, 1),
-		gaps:     make(chan struct{}, 1),
 	}
 	in.room.L = &in.mu
+	in.Accounts = &Accounts{
+		mu: &in.mu, all: account.New(o.Limits, o.Ring != nil && o.Ring.Only), gaps: make(chan struct{}, 1), recorded: in.acceptsLocked,
+	}
 	if in.mode.State != control.StateStopped {
 		in.mode.Begun = o.Sim.Steady(o.Begun)
 	}
@@ -115,12 +113,62 @@ func (in *Intake) claim(n int64) bool {
 	return in.latched.Claim(n)
 }
 
-// Lose counts as lost the messages of a chunk that will not be written.
-func (in *Intake) Lose(c *chunk.Sealed, cause control.DropCause) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.accounts.Lost(c, cause)
-}
-
 // Stamp returns the time of the recording at now.
 func (in *Intake) Stamp(now time.Time) time.Time { return in.cfg.Sim.At(now) }
+
+// Tick seals an old chunk, begins the next file and ends a post-roll if that is due, and logs news.
+func (in *Intake) Tick(now time.Time) {
+	in.mu.Lock()
+	in.rotation.Schedule(in.rotationTimeLocked(now))
+	in.rotateIfDueLocked(now)
+	if in.filling.Old(now, in.cfg.Flush) {
+		in.sealOpenLocked()
+	}
+	in.pool.Turns().Expire(now)
+	found := News{Ring: in.ring.TakeShortage(now), Latched: in.latched.TakeShortage()}
+	if in.pool.Blocks() {
+		found.Waits = in.Accounts.all.WaitNews(now)
+	}
+	if now.Sub(in.newsAt) >= time.Second {
+		in.newsAt = now
+		found.Drops = in.Accounts.all.NewDrops(now)
+		found.Publishers = in.Accounts.all.PublisherNews(now)
+		in.Accounts.all.ReleaseGone(&in.latched, in.neededLocked, now)
+	}
+	in.mu.Unlock()
+	found.Log(in.cfg.Log)
+}
+
+// Close ends the intake: it queues the open chunk, the end of a post-roll and the account of losses.
+func (in *Intake) Close() {
+	in.mu.Lock()
+	in.endSnapshotLocked()
+	in.endFileLocked(true)
+	in.mode.Ended = true
+	last := News{Latched: in.latched.TakeShortage()}
+	in.mu.Unlock()
+	in.room.Broadcast()
+	last.Log(in.cfg.Log)
+	in.cfg.Encoder.Close()
+	in.queue.Close()
+}
+
+// Abandon ends the intake and counts messages as lost that are not in a file.
+func (in *Intake) Abandon() {
+	in.mu.Lock()
+	in.mode.Ended = true
+	in.Accounts.all.Abandon()
+	in.mu.Unlock()
+	in.room.Broadcast()
+}
+
+// neededLocked reports whether a file that is not closed, a chunk or a latched message needs the connection.
+func (in *Intake) neededLocked(c *account.Connection) bool {
+	switch {
+	case in.ring.Writing(): // the file of a snapshot has connections, too
+		return true
+	case in.latched.Holds(c.Source()), c.Topic().Memory().Waiting() > 0, in.filling.Has(c.Conn().ID), in.ring.Needs(c.Source().Latest()):
+		return true
+	}
+	return !in.ring.IsOnly() && in.Accounts.needsLocked(c)
+}

@@ -36,7 +36,7 @@ func TestHowManyMessagesFit(t *testing.T) {
 		p := bareIntake(-1, 100)
 		p.filling.Begin(new(memory.Chunk), c.fill)
 		limit(p, account.Limit{Topics: "**", Count: int(c.limit)})
-		topic := p.accounts.NewTopic("/t")
+		topic := p.Accounts.all.NewTopic("/t")
 		topic.Recorded(c.messages, 0)
 		wanted := int(topic.Wanted(10))
 		if n, size := p.filling.Fit(run, wanted, wanted == 10); n != c.want || size != c.want*(4+58) {

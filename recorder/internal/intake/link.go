@@ -317,6 +317,6 @@ func (l *Link) countMissed(n int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if l.publisher.AddMissed(n, in.acceptsLocked(l.connection.Topic())) {
-		signal(in.gaps)
+		signal(in.Accounts.gaps)
 	}
 }

@@ -17,7 +17,7 @@ import (
 func bareLink(in *Intake, recordBytes int) *Link {
 	const key = "message_definition"
 	header := rosbag.Header{{Key: key, Value: strings.Repeat("#", recordBytes-5-len(key))}}
-	return &Link{in: in, connection: in.accounts.Connect(in.accounts.AddTopic("/t", "/t", time.Time{}), header)}
+	return &Link{in: in, connection: in.Accounts.all.Connect(in.Accounts.all.AddTopic("/t", "/t", time.Time{}), header)}
 }
 
 // TestLargestMessage: one that fits the whole buffer with its connection record and what is
@@ -45,7 +45,7 @@ func TestLargestMessage(t *testing.T) {
 			if blocks {
 				needed++
 			}
-			if got := in.accounts.NewDrops(time.Now()); len(got) != 1 || got[0].BufferNeeded != needed {
+			if got := in.Accounts.all.NewDrops(time.Now()); len(got) != 1 || got[0].BufferNeeded != needed {
 				t.Errorf("links wait %v: %+v, want a buffer of %d bytes", blocks, got, needed)
 			}
 		}
@@ -114,7 +114,7 @@ func TestLatchedMessageOfAThinTopic(t *testing.T) {
 		f := testlink.Frame(1, n, 1996)
 		testlink.Fill(m, f)
 		m.Commit(time.Now())
-		all, _ := in.latched.AtFile(in.accounts.Sources(), false)
+		all, _ := in.latched.AtFile(in.Accounts.all.Sources(), false)
 		if len(all) != 1 || !bytes.Equal(all[0].Frame(), f) {
 			t.Errorf("message %d is not remembered", n)
 		}

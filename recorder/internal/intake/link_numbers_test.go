@@ -13,7 +13,7 @@ import (
 // linkOf opens a link of a publisher.
 func linkOf(t *testing.T, in *Intake, info tcpros.LinkInfo) *Link {
 	t.Helper()
-	l, err := in.OpenLink(in.AddTopic(topicname.InBag(info.Topic), topicname.InGraph(info.Topic), time.Time{}), info)
+	l, err := in.OpenLink(in.Accounts.AddTopic(topicname.InBag(info.Topic), topicname.InGraph(info.Topic), time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
-	"github.com/gorosbag/gorosbag/internal/ros/topicname"
-	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -18,16 +16,6 @@ var ErrEnded = errors.New("the recording has ended")
 
 // Limited returns a channel that gets a token when a topic reaches its limit.
 func (in *Intake) Limited() <-chan struct{} { return in.limited }
-
-// NewTopic returns an account that is listed with its first link.
-func (in *Intake) NewTopic(name topicname.InGraph) *account.Topic { return in.accounts.NewTopic(name) }
-
-// AddTopic makes an account for a topic, or finds that of a topic that was left. since is a time before the topic was registered; zero if that is not known.
-func (in *Intake) AddTopic(name topicname.InBag, resolved topicname.InGraph, since time.Time) *account.Topic {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.accounts.AddTopic(name, resolved, since)
-}
 
 // OpenLink finds or makes the connection of a publisher. A publisher that comes
 // back with the same header gets the same connection, as in stock.
@@ -41,12 +29,12 @@ func (in *Intake) OpenLink(t *account.Topic, info tcpros.LinkInfo) (*Link, error
 	c := t.Find(header)
 	if in.pool.Budget() >= 0 {
 		id := account.PublisherID(header, info.PublisherURI)
-		if err := in.accounts.Admit(t, c != nil, header, id, info.PublisherURI); err != nil {
+		if err := in.Accounts.all.Admit(t, c != nil, header, id, info.PublisherURI); err != nil {
 			return nil, err
 		}
 	}
 	t.NotePickup()
-	in.accounts.EnsureListed(t)
+	in.Accounts.all.EnsureListed(t)
 	return in.connectLocked(t, c, info), nil
 }
 
@@ -57,47 +45,8 @@ func (in *Intake) Refuse(t *account.Topic, uri string, err error) {
 	if in.mode.Ended || errors.Is(err, ErrEnded) {
 		return
 	}
-	in.accounts.EnsureListed(t)
+	in.Accounts.all.EnsureListed(t)
 	t.PublisherRefused(uri, err)
-}
-
-// IsLinked reports whether a link of t is open.
-func (in *Intake) IsLinked(t *account.Topic) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return t.IsLinked()
-}
-
-// ReachedLimit reports whether a topic has a limit of messages and has reached it.
-func (in *Intake) ReachedLimit(t *account.Topic) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return t.AtLimit()
-}
-
-// LeaveTopic notes that a topic without links is not subscribed to any more. Only AddTopic may return its account
-// again.
-func (in *Intake) LeaveTopic(t *account.Topic) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.accounts.Leave(t, time.Now())
-}
-
-// NoteWaiting notes what topics wait for at the end of the recording.
-func (in *Intake) NoteWaiting(waiting map[*account.Topic]control.Waiting) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	for t, w := range waiting {
-		t.NoteWaiting(w)
-	}
-}
-
-// NoteUnread notes which parts of the master's replies could not be read, so that topics may be missing: now is
-// about the last replies, ever about all.
-func (in *Intake) NoteUnread(now, ever string) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.accounts.NoteUnread(now, ever)
 }
 
 // UnblockLinks lets the links that wait for room go on at once, and removes the limit of the buffer: the links are
@@ -114,11 +63,11 @@ func (in *Intake) UnblockLinks() {
 func (in *Intake) connectLocked(t *account.Topic, c *account.Connection, info tcpros.LinkInfo) *Link {
 	header := rosbag.Header(info.Header)
 	if c == nil {
-		c = in.accounts.Connect(t, header)
+		c = in.Accounts.all.Connect(t, header)
 		in.latched.Connected(c.Source(), header.Latching())
 	}
 	c.LinkOpened()
-	pub := in.accounts.Publisher(c.Topic(), account.PublisherID(header, info.PublisherURI))
+	pub := in.Accounts.all.Publisher(c.Topic(), account.PublisherID(header, info.PublisherURI))
 	again := pub.Open(account.Clip(info.PublisherURI), in.acceptsLocked(c.Topic()), time.Now())
 	l := &Link{in: in, connection: c, publisher: pub}
 	// rospy sends each new subscriber of a latched topic a copy with a number that no other subscriber sees.

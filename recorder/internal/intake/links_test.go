@@ -24,7 +24,7 @@ func TestDefinitionsAreShared(t *testing.T) {
 	var topics []*account.Topic
 	for i := range 20 {
 		name := fmt.Sprintf("/t%d", i%3)
-		topic := in.AddTopic(topicname.InBag(name), topicname.InGraph(name), time.Time{})
+		topic := in.Accounts.AddTopic(topicname.InBag(name), topicname.InGraph(name), time.Time{})
 		l, err := in.OpenLink(topic, testlink.DefinitionInfo(name, fmt.Sprintf("/p%d", i), text))
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func TestDefinitionsAreShared(t *testing.T) {
 	}
 	in.Tick(time.Now().Add(time.Minute))
 	for _, topic := range topics {
-		in.LeaveTopic(topic)
+		in.Accounts.LeaveTopic(topic)
 	}
 	if u := in.Usage(); u.Connections != 0 || u.Headers != 0 {
 		t.Errorf("%d connections, %d bytes are left", u.Connections, u.Headers)
@@ -52,7 +52,7 @@ func TestNoMemoryForAHeader(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int64{1 << 20, -1} {
 		in := bareIntake(limit, 100)
-		topic := in.AddTopic("/t", "/t", time.Time{})
+		topic := in.Accounts.AddTopic("/t", "/t", time.Time{})
 		open := func(definition string) error {
 			_, err := in.OpenLink(topic, testlink.DefinitionInfo("/t", "/p", definition))
 			return err
@@ -79,18 +79,18 @@ func TestNoMemoryForAHeader(t *testing.T) {
 func TestRefuse(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(1<<20, 100)
-	topic := in.NewTopic("/t")
+	topic := in.Accounts.NewTopic("/t")
 	in.Refuse(topic, "http://a", fmt.Errorf("not taken: %w", ErrEnded))
-	if all := in.Summary(time.Now()).Topics; len(all) != 0 {
+	if all := in.Accounts.Summary(time.Now()).Topics; len(all) != 0 {
 		t.Errorf("%+v", all)
 	}
 	in.Refuse(topic, "http://a", syscall.EMFILE)
-	if s := in.Summary(time.Now()); s.Unlinked() != 1 {
+	if s := in.Accounts.Summary(time.Now()); s.Unlinked() != 1 {
 		t.Errorf("%+v", s.Topics)
 	}
 	in.Close()
 	in.Refuse(topic, "http://b", syscall.EMFILE)
-	if s := in.Summary(time.Now()); s.Unlinked() != 1 {
+	if s := in.Accounts.Summary(time.Now()); s.Unlinked() != 1 {
 		t.Errorf("%d after the end", s.Unlinked())
 	}
 }
@@ -110,9 +110,9 @@ func TestBuffered(t *testing.T) {
 func TestListedWithItsFirstLink(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(1<<30, 100)
-	topic := in.NewTopic("/t")
+	topic := in.Accounts.NewTopic("/t")
 	for links := range 3 {
-		if n := len(in.Summary(time.Now()).Topics); n != min(links, 1) {
+		if n := len(in.Accounts.Summary(time.Now()).Topics); n != min(links, 1) {
 			t.Errorf("%d topics are listed after %d links", n, links)
 		}
 		if _, err := in.OpenLink(topic, testlink.Info("/t", "/p")); err != nil {

@@ -86,6 +86,6 @@ func (in *Intake) openOwnLocked(topic string, typ OwnType, latching bool) *Link 
 	if !latching {
 		h = slices.Delete(h, 1, 2)
 	}
-	t := in.accounts.OwnTopic(topicname.InGraph(topic))
+	t := in.Accounts.all.OwnTopic(topicname.InGraph(topic))
 	return in.connectLocked(t, t.Find(rosbag.Header(h)), tcpros.LinkInfo{Topic: topic, PublisherURI: in.cfg.Node, Header: h})
 }

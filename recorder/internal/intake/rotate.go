@@ -50,12 +50,12 @@ func (in *Intake) fileStartLocked(now time.Time, resumed bool) *queue.FileStart 
 	o := &queue.FileStart{
 		At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.rotation.Part(), Resumed: resumed,
 	}
-	o.Latched, o.Missed = in.latched.AtFile(in.accounts.Sources(), resumed)
+	o.Latched, o.Missed = in.latched.AtFile(in.Accounts.all.Sources(), resumed)
 	if len(o.Latched) > 0 {
 		in.rotation.LatchedQueued(o.Stamp, now)
 	}
 	for _, l := range o.Latched {
-		in.accounts.Of(l.Conn()).NoteWritten(o.Part)
+		in.Accounts.all.Of(l.Conn()).NoteWritten(o.Part)
 	}
 	return o
 }

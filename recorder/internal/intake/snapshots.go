@@ -3,31 +3,15 @@ package intake
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
-	"github.com/gorosbag/gorosbag/rosbag"
 )
-
-// LatchingOf returns the latching connections with messages in a chunk, nil if there are none.
-func (in *Intake) LatchingOf(c *chunk.Sealed) map[rosbag.ConnID]*latch.Source {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.accounts.LatchingOf(c)
-}
 
 // Simulated reports whether the recording goes by a clock of the graph.
 func (in *Intake) Simulated() bool { return in.cfg.Sim != nil }
-
-// RepeatedInSnapshot counts the latched messages of a chunk that was written to a snapshot.
-func (in *Intake) RepeatedInSnapshot(c *chunk.Sealed) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.accounts.Repeated(c)
-}
 
 // EndState releases the messages that are latched where a snapshot begins.
 func (in *Intake) EndState(s *latch.State) {
@@ -54,18 +38,11 @@ func (in *Intake) PassRing(c *latch.Chunk) {
 	in.latched.Pass(c)
 }
 
-// SnapshotWritten counts the messages of a chunk that is in a snapshot, if nothing else is written.
-func (in *Intake) SnapshotWritten(c *chunk.Sealed) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.accounts.Written(c, -1)
-}
-
 // ToRingChunk takes over a sealed chunk that the recording is done with, and finds the last message of each
 // latching connection in the chunk. These are copied if there is memory for that and the chunk itself takes
 // more.
 func (in *Intake) ToRingChunk(c *memory.Chunk) *latch.Chunk {
-	all, bytes := in.latched.LatchedIn(c, in.LatchingOf(c.Sealed()))
+	all, bytes := in.latched.LatchedIn(c, in.Accounts.LatchingOf(c.Sealed()))
 	in.mu.Lock()
 	copied := len(all) > 0 && bytes <= int64(len(c.Sealed().Record)) && in.ring.Claim(bytes)
 	own, counted := in.ring.OwnMemory(len(c.Sealed().Record), c.Counted()), c.Counted()
@@ -142,13 +119,13 @@ func (in *Intake) BeginSnapshot(sn *ring.Snapshot) bool {
 	}
 	in.sealOpenLocked()
 	in.rotation.SnapshotBegan()
-	postRoll := in.ring.Begin(sn, latch.AtTrigger(in.accounts.Sources()))
+	postRoll := in.ring.Begin(sn, latch.AtTrigger(in.Accounts.all.Sources()))
 	in.enqueueLocked(&queue.Command{Kind: queue.Snapshot, Snapshot: sn})
 	if !postRoll {
 		in.endSnapshotLocked()
 		return true
 	}
-	sn.NeedRecords(in.accounts.Stored()) // they may be in chunks that are not in memory any more
+	sn.NeedRecords(in.Accounts.all.Stored()) // they may be in chunks that are not in memory any more
 	return true
 }
 

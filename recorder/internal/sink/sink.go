@@ -47,7 +47,6 @@ type Sink struct {
 type Intake interface {
 	snapshot.Intake
 	latch.Claims
-	files.Counts
 
 	Next() (item queue.Item, ok bool)
 	RequestPin(since time.Time) (*queue.Command, error)
@@ -65,10 +64,17 @@ type Intake interface {
 	OwnWritten(conn *rosbag.Connection, c *chunk.Sealed, bytes, part int)
 }
 
+// Accounts counts what becomes of messages.
+type Accounts interface {
+	snapshot.Accounts
+	files.Counts
+}
+
 // Config configures a Sink.
 type Config struct {
 	Log          *zap.Logger
 	In           Intake
+	Accounts     Accounts
 	Encoder      *encode.Encoder
 	Compression  rosbag.Compression
 	Report       func(at time.Time) []byte // makes the account of losses; nil for none
@@ -82,12 +88,12 @@ type Config struct {
 func New(o Config, first *files.Bag) *Sink {
 	s := &Sink{cfg: o, Failed: make(chan struct{})}
 	s.out.Store(first)
-	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.In, o.SnapshotMode == control.SnapshotOnly
+	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.Accounts, o.SnapshotMode == control.SnapshotOnly
 	s.Bags = files.New(o.Bags)
 	s.packer = latch.Packer{Claims: o.In, Compression: o.Compression, ChunkBytes: o.In.ChunkBytes(), Uncompressed: func(err error) { encode.WarnUncompressed(o.Log, err) }}
 	if o.SnapshotMode != control.SnapshotOff {
 		s.Snapshotter = snapshot.New(snapshot.Config{
-			Log: o.Log, In: o.In, Bags: s.Bags, Packer: s.packer,
+			Log: o.Log, In: o.In, Accounts: o.Accounts, Bags: s.Bags, Packer: s.packer,
 			Outputs: o.Bags.Outputs.SnapshotSeries(o.SnapshotMode == control.SnapshotBeside), Aborted: s.drainAborted,
 		})
 	}
@@ -171,16 +177,16 @@ func (s *Sink) Execute(c *queue.Command) {
 func (s *Sink) store(c *memory.Chunk) {
 	switch {
 	case s.err != nil:
-		s.cfg.In.Lose(c.Sealed(), control.DropDisk)
+		s.cfg.Accounts.Lose(c.Sealed(), control.DropDisk)
 		return
 	case s.drainAborted():
-		s.cfg.In.Lose(c.Sealed(), control.DropAborted)
+		s.cfg.Accounts.Lose(c.Sealed(), control.DropAborted)
 		return
 	}
 	if err := s.writeChunk(c.Sealed()); err != nil {
 		s.err = err
 		s.halt()
-		s.cfg.In.Lose(c.Sealed(), control.DropDisk)
+		s.cfg.Accounts.Lose(c.Sealed(), control.DropDisk)
 		return
 	}
 	s.cfg.In.Written(c, s.Current().Part)

@@ -96,14 +96,15 @@ func newRecording(t *testing.T, v *volume, o sink.Config) *recording {
 		Log: log, Node: "/rec", Flush: time.Hour, Encoder: encoder, OnChange: func() {}, Rotation: rotation.Options{Split: true},
 		Memory: memory.Options{Limit: 64 << 20, ChunkBytes: messageBytes / 2},
 	})
-	o.In, o.Encoder, o.Compression = in, encoder, rosbag.CompressionNone
+	o.In, o.Accounts = in, in.Accounts
+	o.Encoder, o.Compression = encoder, rosbag.CompressionNone
 	o.Bags = files.Config{
 		Outputs: outputs, Retain: retention.New(retention.Limits{}, log, free, func(string) bool { return false }),
 		Disk: disk.NewSpace(leastSpace, "1M", false, free, log), Handover: handover{}, OnChange: func() {},
 	}
 	s := sink.New(o, first)
 	s.Bags.Opened(first)
-	link, err := in.OpenLink(in.AddTopic("/t", "/t", time.Time{}), testlink.Info("/t", "/p"))
+	link, err := in.OpenLink(in.Accounts.AddTopic("/t", "/t", time.Time{}), testlink.Info("/t", "/p"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +150,7 @@ func (r *recording) check(t *testing.T, dropped [control.DropCauses]uint64, bags
 			want[control.DropCause(cause).String()] = n
 		}
 	}
-	if topic := r.in.Summary(time.Now()).Topics[0]; topic.Messages != kept || !maps.Equal(topic.Dropped, want) {
+	if topic := r.in.Accounts.Summary(time.Now()).Topics[0]; topic.Messages != kept || !maps.Equal(topic.Dropped, want) {
 		t.Errorf("%d messages counted, dropped %v; want %d, %v", topic.Messages, topic.Dropped, kept, want)
 	}
 }
@@ -242,7 +243,7 @@ func TestReport(t *testing.T) {
 	if last.Conn.Topic != "/losses" || !last.Time.Std().Equal(at) {
 		t.Errorf("the last message is on %s at %v, want /losses at %v", last.Conn.Topic, last.Time.Std(), at)
 	}
-	if s := r.in.Summary(time.Now()).Topics; len(s) != 2 || s[0].Topic != "/losses" || s[0].Messages != 1 || s[0].Bytes != 100 {
+	if s := r.in.Accounts.Summary(time.Now()).Topics; len(s) != 2 || s[0].Topic != "/losses" || s[0].Messages != 1 || s[0].Bytes != 100 {
 		t.Errorf("counted: %+v", s)
 	}
 	if all := logs.All(); len(all) > 0 {

@@ -136,7 +136,7 @@ func clockOf(c *latch.Chunk) (p stampClock) {
 // nil b, all messages are. The latched messages among those cut off become part of the state that sn begins with;
 // it is an error if there is no memory for them.
 func (w *Writer) divide(sn *Snapshot, c *latch.Chunk, from time.Duration, b *chunk.Builder) error {
-	latching := w.In.LatchingOf(c.Sealed())
+	latching := w.Accounts.LatchingOf(c.Sealed())
 	if b == nil && len(latching) == 0 {
 		return nil
 	}

@@ -28,13 +28,13 @@ func writerOf(limit int64, chunkBytes int, sim *simtime.Sim) (*Writer, *intake.I
 		Log: zap.NewNop(), Memory: memory.Options{Limit: limit, ChunkBytes: chunkBytes}, Sim: sim, OnChange: func() {},
 		Encoder: encode.New(encode.Options{}), Ring: &ring.Options{Most: 1 << 40},
 	})
-	return New(Config{In: in, Log: zap.NewNop(), Packer: latch.Packer{ChunkBytes: chunkBytes}}), in
+	return New(Config{In: in, Accounts: in.Accounts, Log: zap.NewNop(), Packer: latch.Packer{ChunkBytes: chunkBytes}}), in
 }
 
 // linkOf opens a link of a publisher.
 func linkOf(t *testing.T, in *intake.Intake, info tcpros.LinkInfo) *intake.Link {
 	t.Helper()
-	l, err := in.OpenLink(in.AddTopic(topicname.InBag(info.Topic), topicname.InGraph(info.Topic), time.Time{}), info)
+	l, err := in.OpenLink(in.Accounts.AddTopic(topicname.InBag(info.Topic), topicname.InGraph(info.Topic), time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}

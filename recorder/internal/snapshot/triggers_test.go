@@ -68,13 +68,13 @@ func recordAndLog(t *testing.T, o ring.Options, log *zap.Logger) *recording {
 		OnChange: func() {}, Encoder: encoder, Ring: &o,
 	})
 	bags := files.New(files.Config{
-		Log: log, Counts: in, OnlySnapshots: true, Outputs: outputs, Handover: noHandover{}, OnChange: func() {},
+		Log: log, Counts: in.Accounts, OnlySnapshots: true, Outputs: outputs, Handover: noHandover{}, OnChange: func() {},
 		Retain: retention.New(retention.Limits{}, log, outputs.Free, func(string) bool { return false }),
 		Disk:   disk.NewSpace(0, "", false, outputs.Free, log),
 	})
 	packer := latch.Packer{Claims: in, Compression: rosbag.CompressionNone, ChunkBytes: in.ChunkBytes()}
 	r := &recording{in: in, outputs: outputs, Writer: New(Config{
-		Log: log, In: in, Bags: bags, Packer: packer,
+		Log: log, In: in, Accounts: in.Accounts, Bags: bags, Packer: packer,
 		Outputs: outputs.SnapshotSeries(false), Aborted: func() bool { return false },
 	})}
 	bags.Start()

@@ -35,10 +35,8 @@ type Intake interface {
 	BeginSnapshot(sn *ring.Snapshot) bool
 	EndRequest()
 	TakeRing(sn *ring.Snapshot) []*latch.Chunk
-	SnapshotWritten(c *chunk.Sealed)
 	SnapshotClosed()
 	SnapshotsTaken() int
-	Lose(c *chunk.Sealed, cause control.DropCause)
 
 	ToRingChunk(c *memory.Chunk) *latch.Chunk
 	AddToRing(c *latch.Chunk)
@@ -48,20 +46,27 @@ type Intake interface {
 	GiveBack(c *latch.Chunk)
 	Release(c *memory.Chunk)
 
-	LatchingOf(c *chunk.Sealed) map[rosbag.ConnID]*latch.Source
 	AddCut(s *latch.State, cut []*latch.Message) error
 	EndState(s *latch.State)
+}
+
+// Accounts counts what becomes of the messages of chunks, and knows their connections.
+type Accounts interface {
+	SnapshotWritten(c *chunk.Sealed)
 	RepeatedInSnapshot(c *chunk.Sealed)
+	Lose(c *chunk.Sealed, cause control.DropCause)
+	LatchingOf(c *chunk.Sealed) map[rosbag.ConnID]*latch.Source
 }
 
 // Config configures a Writer.
 type Config struct {
-	Log     *zap.Logger
-	In      Intake
-	Bags    *files.Files
-	Packer  latch.Packer
-	Outputs *bagfile.Series // creates the bags of snapshots
-	Aborted func() bool     // reports whether what is queued is to be given up
+	Log      *zap.Logger
+	In       Intake
+	Accounts Accounts
+	Bags     *files.Files
+	Packer   latch.Packer
+	Outputs  *bagfile.Series // creates the bags of snapshots
+	Aborted  func() bool     // reports whether what is queued is to be given up
 }
 
 // Writer takes and writes snapshots, beside the recording:
@@ -244,7 +249,7 @@ func (w *Writer) openWithLatched(sn *Snapshot, begin time.Time, chunks []*latch.
 		if err := sn.Out.WriteRepeated(c); err != nil {
 			return err
 		}
-		w.In.RepeatedInSnapshot(c)
+		w.Accounts.RepeatedInSnapshot(c)
 		return nil
 	})
 	if err != nil {
@@ -278,7 +283,7 @@ func (w *Writer) addChunk(sn *Snapshot, c *latch.Chunk) {
 	sn.Messages += c.MessageCount()
 	if w.Bags.OnlySnapshots {
 		sn.Out.Count(c.Sealed())
-		w.In.SnapshotWritten(c.Sealed())
+		w.Accounts.SnapshotWritten(c.Sealed())
 	}
 }
 
@@ -289,7 +294,7 @@ func (w *Writer) countMissing(sn *Snapshot, c *latch.Chunk, cause control.DropCa
 	if !w.Bags.OnlySnapshots {
 		return
 	}
-	w.In.Lose(c.Sealed(), cause)
+	w.Accounts.Lose(c.Sealed(), cause)
 }
 
 // closeSnapshot hands the file to the goroutine that closes files.

@@ -39,14 +39,18 @@ const maxMessageBytes = 1_000_000_000
 // them again, like new topics, when the master lists them again.
 const MostDeserted = 64
 
-// Intake has the accounts of topics, and takes the frames of links.
-type Intake interface {
+// Accounts has the accounts of topics.
+type Accounts interface {
 	NewTopic(name topicname.InGraph) *account.Topic
 	AddTopic(name topicname.InBag, resolved topicname.InGraph, since time.Time) *account.Topic
 	LeaveTopic(t *account.Topic)
 	IsLinked(t *account.Topic) bool
 	ReachedLimit(t *account.Topic) bool
 	NoteWaiting(waiting map[*account.Topic]control.Waiting)
+}
+
+// Intake takes the frames of links.
+type Intake interface {
 	OpenLink(t *account.Topic, info tcpros.LinkInfo) (*intake.Link, error)
 	Refuse(t *account.Topic, uri string, err error)
 }
@@ -75,10 +79,11 @@ type Set struct {
 	bad    badNames                   // topics that discovery has found and that are not recorded
 	fresh  []string                   // with CountTopics: names of new subscriptions that are not logged yet
 
-	in      Intake        // where frames go; nil before Record
-	trigger *trigger      // nil without snapshots
-	ready   chan struct{} // closed when it is known whether the links are let in
-	letIn   bool          // links are let in; set before ready is closed
+	in       Intake // where frames go; nil before Record
+	accounts Accounts
+	trigger  *trigger      // nil without snapshots
+	ready    chan struct{} // closed when it is known whether the links are let in
+	letIn    bool          // links are let in; set before ready is closed
 }
 
 // subscription is the subscription to one topic.
@@ -101,14 +106,14 @@ func New(c Config) *Set {
 // UseClock makes the recording go by the clock of the graph. It is called before the first subscription.
 func (s *Set) UseClock(sim *simtime.Sim) { s.sim = sim }
 
-// Record sets where the frames of links go. Topics that are added from now on have an account at once.
-func (s *Set) Record(in Intake) { s.in = in }
+// Record sets where the frames of links go, and what has the accounts of topics. Topics that are added from now on have an account at once.
+func (s *Set) Record(in Intake, accounts Accounts) { s.in, s.accounts = in, accounts }
 
 // LetIn gives each topic an account, and lets links hand their frames on. It is called once, after Record.
 func (s *Set) LetIn() {
 	for resolved, sub := range s.subs {
 		if sub.topic == nil {
-			sub.topic = s.in.AddTopic(sub.name, resolved, sub.since)
+			sub.topic = s.accounts.AddTopic(sub.name, resolved, sub.since)
 		}
 	}
 	s.letIn = true
@@ -183,7 +188,7 @@ func (s *Set) Add(name topicname.InBag, priority int, since time.Time) error {
 	}
 	sub := &subscription{name: name, since: since}
 	if s.in != nil {
-		sub.topic = s.in.AddTopic(sub.name, resolved, sub.since)
+		sub.topic = s.accounts.AddTopic(sub.name, resolved, sub.since)
 	}
 	if resolved == s.sim.Topic() {
 		err = s.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return s.openLink(resolved, sub, info) })
@@ -271,7 +276,7 @@ func (s *Set) leaveDeserted(listed []string) {
 		case present[resolved]:
 			sub.deserted = time.Time{}
 		case sub.ended || sub.topic == nil || !s.known[resolved] || s.IsNamed(resolved): // a named topic is waited for
-		case s.in.IsLinked(sub.topic):
+		case s.accounts.IsLinked(sub.topic):
 			sub.deserted = time.Time{}
 		default:
 			if sub.deserted.IsZero() {
@@ -287,7 +292,7 @@ func (s *Set) leaveDeserted(listed []string) {
 	for _, resolved := range deserted[:len(deserted)-MostDeserted] {
 		sub := s.subs[resolved]
 		sub.close()
-		s.in.LeaveTopic(sub.topic)
+		s.accounts.LeaveTopic(sub.topic)
 		delete(s.subs, resolved)
 		delete(s.known, resolved)
 		s.Log.Debug("topic left: it has no publisher", zap.String("topic", string(resolved)))
@@ -300,7 +305,7 @@ func (s *Set) EndLimited() bool {
 	for _, sub := range s.subs {
 		switch {
 		case sub.ended:
-		case s.in.ReachedLimit(sub.topic):
+		case s.accounts.ReachedLimit(sub.topic):
 			sub.close()
 			sub.ended = true
 		default:
@@ -323,7 +328,7 @@ func (s *Set) NoteWaiting() {
 			waiting[sub.topic] = control.WaitingPublisher
 		}
 	}
-	s.in.NoteWaiting(waiting)
+	s.accounts.NoteWaiting(waiting)
 }
 
 // Close ends all links, and the clock. Links that wait for LetIn are refused.

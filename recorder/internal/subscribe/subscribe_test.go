@@ -57,14 +57,14 @@ func newSet(t *testing.T, c Config) (*Set, *intake.Intake) {
 		c.IsNamed = func(topicname.InGraph) bool { return false }
 	}
 	s, in := New(c), newIntake(2)
-	s.Record(in)
+	s.Record(in, in.Accounts)
 	s.LetIn()
 	return s, in
 }
 
 // topics returns the names of all accounts.
 func topics(in *intake.Intake) (names []string) {
-	all := in.Summary(time.Now()).Topics
+	all := in.Accounts.Summary(time.Now()).Topics
 	for _, f := range all {
 		names = append(names, f.Topic)
 	}
@@ -192,16 +192,16 @@ func TestNoteWaiting(t *testing.T) {
 	t.Parallel()
 	s := New(Config{Node: newNode(t, "http://127.0.0.1:1/", "rec"), Log: zap.NewNop(), IsNamed: func(topicname.InGraph) bool { return true }})
 	in := newIntake(0)
-	s.Record(in)
+	s.Record(in, in.Accounts)
 	s.LetIn()
 	defer s.Close()
 	if err := s.Add("/a", Named, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	s.subs["/clock"] = &subscription{topic: in.NewTopic("/clock"), close: func() {}} // has no subscription of its own
-	s.subs["/early"] = &subscription{sub: s.subs["/a"].sub, close: func() {}}        // has no account yet
+	s.subs["/clock"] = &subscription{topic: in.Accounts.NewTopic("/clock"), close: func() {}} // has no subscription of its own
+	s.subs["/early"] = &subscription{sub: s.subs["/a"].sub, close: func() {}}                 // has no account yet
 	s.NoteWaiting()
-	if all := in.Summary(time.Now()).Topics; len(all) != 1 || all[0].Waiting != control.WaitingMaster {
+	if all := in.Accounts.Summary(time.Now()).Topics; len(all) != 1 || all[0].Waiting != control.WaitingMaster {
 		t.Errorf("%+v", all)
 	}
 }
@@ -235,10 +235,10 @@ func TestLinksWait(t *testing.T) {
 				return
 			}
 			in := newIntake(0)
-			s.Record(in)
+			s.Record(in, in.Accounts)
 			s.LetIn()
 			testlink.WaitFor(t, func() bool {
-				all := in.Summary(time.Now()).Topics
+				all := in.Accounts.Summary(time.Now()).Topics
 				return len(all) == 1 && all[0].Messages == 1
 			})
 			s.Close()

@@ -34,7 +34,7 @@ func (s *Set) Listen(name topicname.InGraph, selects func(topic, typ string) boo
 	case s.IsNamed(name):
 		return nil // Add subscribes to the topic, under the name that the user wrote
 	case selects(string(name), triggerType): // the topic is in the summary once it has a publisher
-		sub := &subscription{name: topicname.InBag(name), topic: s.in.NewTopic(name)}
+		sub := &subscription{name: topicname.InBag(name), topic: s.accounts.NewTopic(name)}
 		if err := s.receive(name, Named, sub); err != nil {
 			return err
 		}

@@ -87,7 +87,8 @@ func TestWatchedClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.UseClock(sim)
-	s.Record(newIntake(0))
+	in := newIntake(0)
+	s.Record(in, in.Accounts)
 	s.LetIn()
 	if err := s.Add("/clock", Named, time.Time{}); err != nil {
 		t.Fatal(err)
@@ -108,7 +109,7 @@ func TestLossesAreHandedOn(t *testing.T) {
 	t.Parallel()
 	s, in := newSet(t, Config{Watch: &watching{topics: []topicname.InGraph{"/t"}}})
 	s.trigger = &trigger{topic: "/t"}
-	topic := in.AddTopic("/t", "/t", time.Time{})
+	topic := in.Accounts.AddTopic("/t", "/t", time.Time{})
 	info := testlink.Info("/t", "/p")
 	for i, f := range info.Header {
 		if f.Key == "type" {
