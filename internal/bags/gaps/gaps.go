@@ -1,5 +1,6 @@
 // Package gaps says what was wrong with the topics of a finished recording: where they were silent or slow, and whose
-// stamps were off. Package finding decides, as while gorecord records.
+// stamps were off. Package finding decides, as while gorecord records. A recording does not know which publishers had
+// links, so each silence counts as that of a publisher that went away: what gorecord has found is found, and more.
 //
 // Silent and slow topics are found by the index alone. Its times are taken span by span, so memory is that of the spans
 // which overlap. Stamps are in the messages, which are read for them.
@@ -43,7 +44,7 @@ type Report struct {
 	Latched    map[string]bool // topics with a publisher that latches
 
 	// Nothing are the times at which no message of any topic was recorded, if there are several regular topics, or for very
-	// long: a pause, or the recorder was stopped.
+	// long: a pause, the recorder was stopped, or all publishers were away.
 	Nothing []Pause
 }
 
@@ -74,13 +75,12 @@ type arrival struct {
 
 // finder gives the arrivals of a recording to a Watch.
 type finder struct {
-	watch   *finding.Watch
-	topics  []finding.Arrivals
-	report  *Report
-	open    map[key]*Episode // the episodes that have not ended
-	next    int64            // the next look
-	last    int64            // the last message; 0 before the first
-	several bool             // there are several topics, so that a time without any message is a pause
+	watch  *finding.Watch
+	topics []finding.Arrivals
+	report *Report
+	open   map[key]*Episode // the episodes that have not ended
+	next   int64            // the next look
+	last   int64            // the last message; 0 before the first
 }
 
 type key struct {
@@ -123,15 +123,13 @@ func (f *finder) addTopics(r rosbag.Indexed) (number map[*rosbag.Connection]int,
 		if !ok {
 			n = len(f.topics)
 			at[c.Topic] = n
-			f.topics = append(f.topics, finding.Arrivals{Topic: c.Topic, Links: 1, Opened: 1})
+			f.topics = append(f.topics, finding.Arrivals{Topic: c.Topic})
 		}
 		number[c] = n
 		_, stamped[c] = stdmsg.FirstField(msgdef.DefinitionOf(c.Header))
 		f.topics[n].Latched = f.topics[n].Latched || c.Header.Latching()
 		f.report.Latched[c.Topic] = f.topics[n].Latched
 	}
-	regular := slices.DeleteFunc(slices.Clone(f.topics), func(a finding.Arrivals) bool { return a.Latched })
-	f.several = len(regular) > 1
 	return number, stamped
 }
 
@@ -148,10 +146,8 @@ func (f *finder) take(a arrival) {
 	case f.last == 0:
 		f.next, f.last = a.at+int64(finding.Every), a.at
 	}
-	if pause := time.Duration(a.at - f.last); f.several && pause > longPause || pause > longest {
-		if pause > longest || f.regular() > 1 {
-			f.report.Nothing = append(f.report.Nothing, Pause{timeOf(f.last), pause})
-		}
+	if pause := time.Duration(a.at - f.last); pause > longest || pause > longPause && f.regular() > 1 {
+		f.report.Nothing = append(f.report.Nothing, Pause{timeOf(f.last), pause})
 		f.next = a.at + int64(finding.Every) // the watch sees that it was stopped
 	}
 	f.lookUntil(a.at)
@@ -165,7 +161,7 @@ func (f *finder) take(a arrival) {
 // regular returns how many topics come regularly.
 func (f *finder) regular() (n int) {
 	for _, u := range f.watch.Usual() {
-		if u.Hz > 0 {
+		if u.Hz > 0 && !f.report.Latched[u.Topic] {
 			n++
 		}
 	}
@@ -192,7 +188,7 @@ func (f *finder) note(c finding.Change, at int64) {
 		f.report.Episodes = append(f.report.Episodes, *e)
 		return
 	}
-	if c.Cause == finding.Mute { // of the publisher the recording knows nothing
+	if c.Kind == finding.Silent { // of the publisher the recording knows nothing
 		c.Cause = finding.NoCause
 	}
 	f.open[k] = &Episode{Finding: c.Finding, Start: timeOf(at - int64(c.For)), Open: true}

@@ -45,6 +45,16 @@ func every(topic string, period, from, to, off float64) (all []message) {
 	return all
 }
 
+// often returns messages of a topic that comes for 9 s n times, with 2.1 s between, and a tenth more each time.
+func often(topic string, period float64, n int) (all []message) {
+	from := 0.0
+	for i := range n {
+		all = append(all, every(topic, period, from, from+9, 0)...)
+		from += 11.1 + float64(i)/10
+	}
+	return all
+}
+
 // bag writes messages in chunks of a second, the second half of each chunk before the first.
 func bag(t *testing.T, messages ...[]message) []byte {
 	t.Helper()
@@ -118,14 +128,36 @@ func TestFind(t *testing.T) {
 		},
 		"a pause": {
 			[][]message{every("/a", 0.1, 0, 20, 0), every("/a", 0.1, 50, 60, 0), every("/b", 0.1, 0, 20, 0), every("/b", 0.1, 50, 60, 0)},
-			"  +19.90s  nothing was recorded for 30 s: a pause, or the recorder was stopped\n", "",
+			"  +19.90s  nothing was recorded for 30 s: a pause, the recorder was stopped, or all publishers were away\n", "",
 		},
 		"one topic": {
 			[][]message{every("/a", 0.1, 0, 20, 0), every("/a", 0.1, 50, 60, 0)}, "  +19.90s  /a silent for 30 s\n", "",
 		},
+		"one topic, again and again": { // 13 s after the first silence: a driver that dies often
+			[][]message{every("/imu", 0.02, 0, 60, 0), every("/imu", 0.02, 80, 93, 0), every("/imu", 0.02, 106, 140, 0)},
+			"  +59.98s  /imu silent for 20 s\n  +92.98s  /imu silent for 13 s\n", "",
+		},
+		"a driver that starts late, beside a topic of events": {
+			[][]message{every("/imu", 0.02, 10, 30, 0), every("/imu", 0.02, 40, 60, 0), every("/events", 9, 0, 60, 0)},
+			"  +29.98s  /imu silent for 10 s\n", "",
+		},
+		"the only regular topic, and nothing else meanwhile": {
+			[][]message{every("/imu", 0.02, 0, 20, 0), every("/imu", 0.02, 30, 60, 0), every("/events", 1, 1, 2, 0)},
+			"  +19.98s  /imu silent for 10 s\n", "",
+		},
+		"often": {
+			[][]message{every("/b", 0.1, 0, 100, 0), often("/cmd_vel", 0.1, 8)},
+			`  +31.20s  /cmd_vel silent for 2.5 s
+  +53.90s  /cmd_vel silent for 2.6 s
+  +65.40s  /cmd_vel silent for 2.8 s
+  +77.00s  /cmd_vel silent for 2.9 s
+  +88.70s  /cmd_vel silent for 11 s, until the end
+  /cmd_vel silent 3 more times, at most for 2.5 s, together 7.3 s: --json has all
+`, "",
+		},
 		"one topic, whose clock was set": {
 			[][]message{every("/a", 0.1, -1.6e9, -1.6e9+20, 0), every("/a", 0.1, 0, 20, 0)},
-			"  +19.90s  nothing was recorded for 50 years: a pause, or the recorder was stopped\n", "",
+			"  +19.90s  nothing was recorded for 50 years: a pause, the recorder was stopped, or all publishers were away\n", "",
 		},
 		"nothing but a mark, long after": {
 			[][]message{every("/a", 0.1, 0, 20, 0), every("/gorecord/marks", 1, 2e8, 2e8+1, 0)},

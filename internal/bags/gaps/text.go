@@ -1,9 +1,12 @@
 package gaps
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/ros/finding"
@@ -20,15 +23,55 @@ func (r *Report) WriteText(w io.Writer, path string) error {
 	default:
 		text += wording.Plural(n, "finding") + "\n"
 	}
-	for i := range r.Episodes {
-		e := &r.Episodes[i]
+	told, counted := r.told()
+	for _, e := range told {
 		text += fmt.Sprintf("  +%.2fs  %s %s\n", r.since(e.Start), wording.Escape(e.Topic), e.line())
 	}
+	for _, c := range counted {
+		text += fmt.Sprintf("  %s %v %s, at most for %s, together %s: --json has all\n", wording.Escape(c.topic), c.kind, wording.Plural(c.n, "more time"), finding.About(c.longest), finding.About(c.sum))
+	}
 	for _, p := range r.Nothing {
-		text += fmt.Sprintf("  +%.2fs  nothing was recorded for %s: a pause, or the recorder was stopped\n", r.since(p.Start), finding.About(p.For))
+		text += fmt.Sprintf("  +%.2fs  nothing was recorded for %s: a pause, the recorder was stopped, or all publishers were away\n", r.since(p.Start), finding.About(p.For))
 	}
 	_, err := io.WriteString(w, text)
 	return err
+}
+
+// mostTold is how many episodes of one kind of a topic the text has. A topic of commands may stop a thousand times.
+const mostTold = 5
+
+// more are the episodes of one kind of a topic that the text only counts.
+type more struct {
+	key
+	n            int
+	longest, sum time.Duration
+}
+
+// told returns the episodes of the text, by their start, and those that it only counts: of one kind of a topic, the
+// longest are told.
+func (r *Report) told() (told []*Episode, counted []*more) {
+	longest := make([]*Episode, len(r.Episodes))
+	for i := range r.Episodes {
+		longest[i] = &r.Episodes[i]
+	}
+	slices.SortStableFunc(longest, func(a, b *Episode) int { return -cmp.Compare(a.For, b.For) })
+	n, rest := map[key]int{}, map[key]*more{}
+	for _, e := range longest {
+		k := key{e.Topic, e.Kind}
+		if n[k]++; n[k] <= mostTold {
+			told = append(told, e)
+			continue
+		}
+		if rest[k] == nil {
+			rest[k] = &more{key: k, longest: e.For}
+			counted = append(counted, rest[k])
+		}
+		rest[k].n++
+		rest[k].sum += e.For
+	}
+	slices.SortStableFunc(told, func(a, b *Episode) int { return a.Start.Compare(b.Start) })
+	slices.SortFunc(counted, func(a, b *more) int { return cmp.Or(strings.Compare(a.topic, b.topic), cmp.Compare(a.kind, b.kind)) })
+	return told, counted
 }
 
 // line says what was wrong, and for how long.

@@ -25,6 +25,7 @@ type Flags struct {
 func (Flags) Help() string {
 	return `Says where topics that came regularly were silent or slow, and whose stamps were off:
 what gorecord says while it records, of any bag. Times are from the start of the bag.
+Of one topic the five longest are told, and the others are counted: --json has all.
 
   silent      no message for five usual periods, and for 2 s at least
   slow        about half of the usual rate or less, over 10 s or ten periods
