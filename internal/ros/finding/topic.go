@@ -216,6 +216,8 @@ func (t *topic) patience(step time.Duration, a *Arrivals) (d time.Duration, isEx
 		return t.expect.patience(step), true
 	case t.learns && !a.Latched && t.usual.trusted:
 		return patience(t.usual.period(), step), false
+	case t.learns && !a.Latched && t.usual.known: // has to prove itself again: no message for as long is a finding, too
+		return patience(t.usual.period(), step) + atPace(t.usual.proof, step), false
 	}
 	return 0, false
 }

@@ -26,6 +26,7 @@ const (
 type usual struct {
 	hz      float64 // the usual rate; 0 before it is known
 	trusted bool    // messages come regularly, and have for long enough
+	known   bool    // the same, but also while they have to prove themselves again
 	proof   time.Duration
 
 	since    time.Duration // when the present run of messages without a silence began
@@ -40,7 +41,7 @@ type usual struct {
 
 // begin begins another run of messages. What was usual before still counts.
 func (u *usual) begin(at time.Duration) {
-	*u = usual{hz: u.hz, gap: u.gap, proof: max(u.proof, proofAtFirst), since: at, block: at, count: 1}
+	*u = usual{hz: u.hz, known: u.known, gap: u.gap, proof: max(u.proof, proofAtFirst), since: at, block: at, count: 1}
 }
 
 // harder makes a topic prove itself for longer, after it went on by itself.
@@ -100,13 +101,14 @@ func (u *usual) learn(at, last time.Duration, w *window) {
 			u.hz = float64(u.count-1) / (last - u.since).Seconds()
 		}
 		u.keepGap(at)
-		u.trusted = true
+		u.trusted, u.known = true, true
 		w.setPeriod(u.period(), at)
 	case at-u.block >= w.length() && w.full(at):
 		u.keepGap(at)
 		hz := w.rate(at, slots)
 		switch {
 		case !u.isRegular():
+			u.known = false
 			u.begin(at)
 			u.harder()
 		case hz >= recovered*u.hz: // what is slower is not usual

@@ -227,6 +227,21 @@ func TestFindings(t *testing.T) {
 			}
 			return all
 		}()}}, []string{"8: silent /a: 2.2 s (publisher there but mute)", "11: silent /a over after 4 s"}},
+		"back, and soon gone for good": {
+			120,
+			clock{},
+			[]source{{topic: "/imu", times: join(every(0.02, 0, 60), every(0.02, 70, 74))}, {topic: "/gone", times: join(every(0.02, 0, 60), every(0.02, 70, 74)), links: func(at float64) (int, bool) {
+				if at > 60 && at < 70 || at > 74 {
+					return 0, false
+				}
+				return 1, false
+			}}},
+			[]string{
+				"62: silent /imu: 2.1 s (publisher there but mute)", "62: silent /gone: 2.1 s (publisher gone)",
+				"71: silent /imu over after 10 s", "71: silent /gone over after 10 s",
+				"81: silent /gone: 7.1 s (publisher gone)", "96: silent /imu: 22 s (publisher there but mute)",
+			},
+		},
 		"slow": {
 			60,
 			clock{},
