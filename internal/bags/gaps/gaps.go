@@ -42,6 +42,7 @@ type Report struct {
 	Episodes   []Episode       // by their start
 	Usual      []finding.Usual // what is usual for each topic, by name
 	Latched    map[string]bool // topics with a publisher that latches
+	Untold     []finding.Sum   // topics with silences that are no episodes, by name: see there
 
 	// Nothing are the times at which no message of any topic was recorded, if there are several regular topics, or for very
 	// long: a pause, the recorder was stopped, or all publishers were away.
@@ -209,6 +210,7 @@ func (f *finder) end() {
 		}
 	}
 	f.report.Usual = f.watch.Usual()
+	f.report.Untold = slices.DeleteFunc(f.watch.Sums(), func(s finding.Sum) bool { return s.Untold == 0 })
 	slices.SortFunc(f.report.Episodes, func(a, b Episode) int {
 		return cmp.Or(a.Start.Compare(b.Start), finding.Compare(a.Finding, b.Finding))
 	})

@@ -145,6 +145,10 @@ func TestFind(t *testing.T) {
 			[][]message{every("/imu", 0.02, 0, 20, 0), every("/imu", 0.02, 30, 60, 0), every("/events", 1, 1, 2, 0)},
 			"  +19.98s  /imu silent for 10 s\n", "",
 		},
+		"again at once": {
+			[][]message{every("/b", 0.1, 0, 60, 0), every("/imu", 0.02, 0, 20, 0), every("/imu", 0.02, 30, 34, 0), every("/imu", 0.02, 38, 60, 0)},
+			"  +19.98s  /imu silent for 10 s\n  /imu silent 1 more time soon after it had come back\n", "",
+		},
 		"often": {
 			[][]message{every("/b", 0.1, 0, 100, 0), often("/cmd_vel", 0.1, 8)},
 			`  +31.20s  /cmd_vel silent for 2.5 s
@@ -239,7 +243,7 @@ func TestJSON(t *testing.T) {
 	}
 	for _, want := range []string{
 		`{"path":"x.bag","findings":[{"topic":"/a","kind":"stamps","start":1700000000.2,"for":`, `"open":true,"offset":3600,"text":"stamps 1 h behind, for 39 s, until the end"}`,
-		`"kind":"slow",`, `"want":20,`, `{"topic":"/b","kind":"silent","start":1700000029.9,`, `"nothing_recorded":[]}`,
+		`"kind":"slow",`, `"want":20,`, `{"topic":"/b","kind":"silent","start":1700000029.9,`, `"untold":[],"nothing_recorded":[]}`,
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %s in %s", want, text.String())

@@ -30,6 +30,9 @@ func (r *Report) WriteText(w io.Writer, path string) error {
 	for _, c := range counted {
 		text += fmt.Sprintf("  %s %v %s, at most for %s, together %s: --json has all\n", wording.Escape(c.topic), c.kind, wording.Plural(c.n, "more time"), finding.About(c.longest), finding.About(c.sum))
 	}
+	for _, u := range r.Untold {
+		text += fmt.Sprintf("  %s %v %s soon after it had come back\n", wording.Escape(u.Topic), u.Kind, wording.Plural(u.Untold, "more time"))
+	}
 	for _, p := range r.Nothing {
 		text += fmt.Sprintf("  +%.2fs  nothing was recorded for %s: a pause, the recorder was stopped, or all publishers were away\n", r.since(p.Start), finding.About(p.For))
 	}
@@ -101,6 +104,12 @@ type episodeJSON struct {
 	Text   string   `json:"text"`
 }
 
+// untoldJSON counts the silences of a topic that are no findings, because they came too soon after it had come back.
+type untoldJSON struct {
+	Topic string `json:"topic"`
+	Times int    `json:"untold"`
+}
+
 // pauseJSON is a Pause.
 type pauseJSON struct {
 	Start float64 `json:"start"`
@@ -112,8 +121,9 @@ func (r *Report) WriteJSON(w io.Writer, path string) error {
 	line := struct {
 		Path     string        `json:"path"`
 		Findings []episodeJSON `json:"findings"`
+		Untold   []untoldJSON  `json:"untold"`
 		Nothing  []pauseJSON   `json:"nothing_recorded"`
-	}{path, []episodeJSON{}, []pauseJSON{}}
+	}{path, []episodeJSON{}, []untoldJSON{}, []pauseJSON{}}
 	for i := range r.Episodes {
 		e := &r.Episodes[i]
 		j := episodeJSON{Topic: e.Topic, Kind: e.Kind.Key(), Start: unix(e.Start), For: rounded(e.For), Open: e.Open, Text: e.line()}
@@ -125,6 +135,9 @@ func (r *Report) WriteJSON(w io.Writer, path string) error {
 			j.Offset = &offset
 		}
 		line.Findings = append(line.Findings, j)
+	}
+	for _, u := range r.Untold {
+		line.Untold = append(line.Untold, untoldJSON{u.Topic, u.Untold})
 	}
 	for _, p := range r.Nothing {
 		line.Nothing = append(line.Nothing, pauseJSON{unix(p.Start), rounded(p.For)})

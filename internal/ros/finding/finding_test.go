@@ -148,6 +148,20 @@ func TestSums(t *testing.T) {
 	}
 }
 
+// TestUntold: silences that are not told, because the topic stops often, are counted; not those of a topic that need not
+// go on, or of which less is expected.
+func TestUntold(t *testing.T) {
+	t.Parallel()
+	var often []float64
+	for n := range 10 {
+		often = append(often, every(0.1, float64(n)*10, float64(n)*10+6)...)
+	}
+	_, w := watch(t, 100, clock{expect: []string{"/rare=0.1"}}, source{topic: "/a", times: often}, source{topic: "/map", times: often, latch: true}, source{topic: "/rare", times: often})
+	if all := w.Sums(); len(all) != 1 || all[0].Topic != "/a" || all[0].Episodes != 1 || all[0].Untold != 8 {
+		t.Errorf("%+v", all)
+	}
+}
+
 // TestNeverCameBeforeAPause: a topic that never appeared while messages were recorded counts, although nobody could say so
 // before the pause with which the recording ended.
 func TestNeverCameBeforeAPause(t *testing.T) {
@@ -203,8 +217,8 @@ func TestDoubt(t *testing.T) {
 		want    string
 	}{
 		"of another time":     {settle: 15, want: "[] []"},
-		"wrong":               {settle: 15, isWrong: true, want: "[{/a stamps off 1 8s true false}] [8s]"},
-		"wrong, and right":    {settle: 25, isWrong: true, want: "[{/a stamps off 1 11s false false}] []"},
+		"wrong":               {settle: 15, isWrong: true, want: "[{/a stamps off 1 8s true false 0}] [8s]"},
+		"wrong, and right":    {settle: 25, isWrong: true, want: "[{/a stamps off 1 11s false false 0}] []"},
 		"right before a word": {settle: 25, want: "[] []"},
 	} {
 		s := source{topic: "/a", times: every(0.1, 0, 30), stamp: func(at float64) float64 {

@@ -75,6 +75,7 @@ type topic struct {
 	left     bool          // there was no link during the silence
 	links    links
 	skip     bool // the distance to the next message says nothing
+	untold   int  // silences that did not count, because the topic had to prove itself again
 	usual    usual
 	window   window
 	stamps   stamps
@@ -145,7 +146,7 @@ func (t *topic) look(before, at, step time.Duration, a *Arrivals, ago time.Durat
 		t.skip = true
 	}
 	if n > 0 {
-		t.arrived(before, step, at-min(max(ago, 0), at-before), n)
+		t.arrived(before, step, at-min(max(ago, 0), at-before), n, a)
 	}
 	t.addStamp(a, n > 0)
 	t.window.add(at, n)
@@ -156,7 +157,7 @@ func (t *topic) look(before, at, step time.Duration, a *Arrivals, ago time.Durat
 }
 
 // arrived notes n messages, the last of which came at when.
-func (t *topic) arrived(before, step, when time.Duration, n uint64) {
+func (t *topic) arrived(before, step, when time.Duration, n uint64, a *Arrivals) {
 	gap := (when - t.last).Seconds()
 	if t.episodes[Silent].on && (t.resumed < 0 || before-t.last > goesOn) {
 		t.resumed = when
@@ -172,6 +173,9 @@ func (t *topic) arrived(before, step, when time.Duration, n uint64) {
 		t.usual.count += n
 	case t.episodes[Silent].on: // the distance is that of the silence
 	case t.usual.samples >= 3 && when-t.last > patience(t.usual.period(), step):
+		if t.usual.known && !t.usual.trusted && t.hasToGoOn(a) {
+			t.untold++
+		}
 		t.usual.begin(when)
 		t.window.reset(when)
 	default:
@@ -202,6 +206,11 @@ func (t *topic) judge(at, step time.Duration, a *Arrivals, came bool) {
 	t.judgeStamps(at, a)
 }
 
+// hasToGoOn reports whether silences are judged by what is usual.
+func (t *topic) hasToGoOn(a *Arrivals) bool {
+	return t.learns && !a.Latched && (t.expect == nil || t.expect.Least == 0)
+}
+
 // patience returns how long the topic may be silent, and whether that is expected; 0 for ever.
 func (t *topic) patience(step time.Duration, a *Arrivals) (d time.Duration, isExpected bool) {
 	appear := atPace(appearWithin, step)
@@ -214,9 +223,9 @@ func (t *topic) patience(step time.Duration, a *Arrivals) (d time.Duration, isEx
 		return appear, true
 	case t.expect != nil && t.expect.Least > 0:
 		return t.expect.patience(step), true
-	case t.learns && !a.Latched && t.usual.trusted:
+	case t.hasToGoOn(a) && t.usual.trusted:
 		return patience(t.usual.period(), step), false
-	case t.learns && !a.Latched && t.usual.known: // has to prove itself again: no message for as long is a finding, too
+	case t.hasToGoOn(a) && t.usual.known: // has to prove itself again: no message for as long is a finding, too
 		return patience(t.usual.period(), step) + atPace(t.usual.proof, step), false
 	}
 	return 0, false

@@ -32,6 +32,7 @@ type Sum struct {
 	Time     time.Duration // all episodes together
 	Open     bool          // the last episode has not ended
 	Expected bool          // an expectation was not met, in at least one of the episodes, while it counted
+	Untold   int           // silences besides, too soon after the topic had come back: it stops often
 }
 
 // Watch watches the topics of one recording. One goroutine owns it.
@@ -56,11 +57,13 @@ type tally struct {
 	episodes int
 	time     time.Duration
 	unmet    bool // an expectation was not met while it counted
+	untold   int
 }
 
 func (c *tally) add(o tally) {
 	c.episodes += o.episodes
 	c.time += o.time
+	c.untold += o.untold
 	c.unmet = c.unmet || o.unmet
 }
 
@@ -77,6 +80,9 @@ func (t *watched) total(k Kind, at time.Duration) tally {
 	c := t.counts[k]
 	if e := &t.episodes[k]; e.on && !e.doubted {
 		c.time += at - e.since
+	}
+	if k == Silent {
+		c.untold = t.untold
 	}
 	return c
 }
@@ -332,8 +338,8 @@ func (w *Watch) Findings() (all []Finding) {
 // Sums returns the accounts of all episodes, by topic.
 func (w *Watch) Sums() (all []Sum) {
 	add := func(name string, k Kind, c tally, open bool) {
-		if c.episodes > 0 {
-			all = append(all, Sum{Topic: name, Kind: k, Episodes: c.episodes, Time: c.time, Open: open, Expected: c.unmet})
+		if c.episodes+c.untold > 0 {
+			all = append(all, Sum{Topic: name, Kind: k, Episodes: c.episodes, Time: c.time, Open: open, Expected: c.unmet, Untold: c.untold})
 		}
 	}
 	for name, t := range w.topics {

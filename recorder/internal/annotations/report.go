@@ -45,7 +45,7 @@ func diagnostics(s *control.Summary, at time.Time) *tcpros.DiagnosticArray {
 		f := &s.Findings[i]
 		d.Status = append(d.Status, tcpros.DiagnosticStatus{
 			Name: "gorecord: " + f.Topic, Message: f.Kind.String(), Level: tcpros.DiagnosticWarn, Values: []tcpros.DiagnosticValue{
-				number("episodes", uint64(f.Episodes)),
+				number("episodes", uint64(f.Episodes)), number("untold", uint64(f.Untold)),
 				{Key: "seconds", Value: fmt.Sprintf("%.1f", f.Time.Seconds())},
 				{Key: "against --expect", Value: strconv.FormatBool(f.Expected)},
 			},

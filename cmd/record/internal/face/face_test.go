@@ -139,7 +139,7 @@ func TestState(t *testing.T) {
 		`"findings":[{"topic":"/a","kind":"silent","cause":"publisher gone","for":41,"expected":false,"text":"silent for 41 s (publisher gone)"},` +
 		`{"topic":"/b","kind":"slow","for":0,"hz":0.12,"want":0.25,"expected":true,"text":"slow: 0.12 Hz, expected 0.25"},` +
 		`{"topic":"/a","kind":"stamps","cause":"ahead","for":0,"offset":-3600,"expected":false,"text":"stamps 1 h ahead"}],` +
-		`"episodes":[{"topic":"/a","kind":"silent","episodes":2,"seconds":50,"open":false,"unmet":false}],` +
+		`"episodes":[{"topic":"/a","kind":"silent","episodes":2,"seconds":50,"open":false,"unmet":false,"untold":0}],` +
 		`"topics":[{"topic":"/a","type":"a/B","publishers":1,"messages":10,"bytes":100,"hz":0,"bytes_per_second":0,"dropped":2,"causes":{"disk":2},"missed":3,"left_out":5,"passed":4,"age":2,"latched":true,"problems":["silent for 41 s (publisher gone)","stamps 1 h ahead"]},` +
 		`{"topic":"/b","type":"","publishers":0,"messages":0,"bytes":0,"hz":0,"bytes_per_second":0,"dropped":0,"missed":0,"left_out":0,"passed":0,"age":null,"latched":false,"problems":["slow: 0.12 Hz, expected 0.25"]}]}`
 	if got != want {

@@ -34,8 +34,9 @@ type episodesJSON struct {
 	Kind     string  `json:"kind"`
 	Episodes int     `json:"episodes"`
 	Seconds  float64 `json:"seconds"`
-	Open     bool    `json:"open"`  // the last one goes on, or did so at the end
-	Unmet    bool    `json:"unmet"` // an expectation was not met, so that the exit code will be 3
+	Open     bool    `json:"open"`   // the last one goes on, or did so at the end
+	Unmet    bool    `json:"unmet"`  // an expectation was not met, so that the exit code will be 3
+	Untold   int     `json:"untold"` // silences besides, too soon after the topic had come back to count
 }
 
 func findings(stats *control.Stats) []findingJSON {
@@ -66,7 +67,7 @@ func shownHz(hz float64) *float64 {
 func episodes(sums []finding.Sum) []episodesJSON {
 	all := make([]episodesJSON, 0, len(sums))
 	for _, s := range sums {
-		all = append(all, episodesJSON{s.Topic, s.Kind.Key(), s.Episodes, web.Seconds(s.Time), s.Open, s.Expected})
+		all = append(all, episodesJSON{s.Topic, s.Kind.Key(), s.Episodes, web.Seconds(s.Time), s.Open, s.Expected, s.Untold})
 	}
 	return all
 }

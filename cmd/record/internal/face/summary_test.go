@@ -20,7 +20,7 @@ func TestSummaryJSON(t *testing.T) {
 			Messages: 10, Bytes: 100, Dropped: map[string]uint64{"disk": 2, "link": 5}, LeftOut: 6, Passed: 8,
 		}},
 		Findings: []finding.Sum{
-			{Topic: "/imu", Kind: finding.Silent, Episodes: 2, Time: 41500 * time.Millisecond, Open: true, Expected: true},
+			{Topic: "/imu", Kind: finding.Silent, Episodes: 2, Time: 41500 * time.Millisecond, Open: true, Expected: true, Untold: 3},
 			{Topic: "/gps", Kind: finding.Stamps, Episodes: 1, Time: time.Second},
 		},
 		Triggers: []control.TriggerStats{{Option: "mark-on", Expression: "x", Fired: 1, Suppressed: 2, Refused: 3, Skipped: 4, Errors: 5}},
@@ -28,8 +28,8 @@ func TestSummaryJSON(t *testing.T) {
 	const want = `{"file":"/bags/b_1.bag","files":[{"file":"/bags/b_0.bag","bytes":30,"deleted":true,"snapshot":false},` +
 		`{"file":"/bags/b_1.bag","bytes":40,"deleted":false,"snapshot":true}],"earlier_files":2,` +
 		`"elapsed":90,"bytes":70,"messages":10,"dropped":7,"missed":3,"lost":"7 messages were lost, 3 messages were published and never arrived","absent":["/never"],` +
-		`"episodes":[{"topic":"/imu","kind":"silent","episodes":2,"seconds":41.5,"open":true,"unmet":true},` +
-		`{"topic":"/gps","kind":"stamps","episodes":1,"seconds":1,"open":false,"unmet":false}],` +
+		`"episodes":[{"topic":"/imu","kind":"silent","episodes":2,"seconds":41.5,"open":true,"unmet":true,"untold":3},` +
+		`{"topic":"/gps","kind":"stamps","episodes":1,"seconds":1,"open":false,"unmet":false,"untold":0}],` +
 		`"uploads":{"waiting":1,"waiting_bytes":0,"done":3,"done_bytes":0,"sent":0,"failures":0,"refused":0,"lost":0,"error":"","store":{"state":"ok","for":0,"error":""}},` +
 		`"triggers":[{"option":"mark-on","expression":"x","fired":1,"suppressed":2,"refused":3,"skipped":4,"errors":5}],` +
 		`"topics":[{"topic":"/imu\u009b","type":"a/B","publishers":2,"messages":10,"bytes":100,"dropped":7,"causes":{"disk":2,"link":5},"missed":3,"left_out":6,"passed":8}]}` + "\n"

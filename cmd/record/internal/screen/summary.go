@@ -39,6 +39,9 @@ func found(s *control.Summary) string {
 				continue
 			}
 			part := fmt.Sprintf("%s (%s, %s", termtext.Plain(f.Topic), wording.Plural(f.Episodes, "time"), finding.About(f.Time))
+			if f.Untold > 0 {
+				part += fmt.Sprintf(", and %s soon after it had come back", wording.Plural(f.Untold, "more time"))
+			}
 			if f.Open {
 				part += ", until the end"
 			}
