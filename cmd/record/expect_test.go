@@ -1,10 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/cmd/record/internal/expect"
 	"github.com/gorosbag/gorosbag/internal/bags/gaps"
@@ -20,6 +24,7 @@ func TestExpectYAML(t *testing.T) {
 		Episodes: []gaps.Episode{{Finding: finding.Finding{Topic: "/imu", Kind: finding.Silent}}},
 	})
 	const want = `# What good.bag had, less a tenth: the least rates in Hz. 0: the topic has to appear.
+# Without topics, -a or all: true, gorecord records these topics only.
 expect:
   "/camera": 26
   "/imu": 900
@@ -41,6 +46,29 @@ expect:
 	}
 	if e := s.record.Expect; len(e) != 4 || e[0].String() != "/camera=26" || e[3].String() != "/slow=0.09" {
 		t.Errorf("%v", e)
+	}
+}
+
+// TestExpectSelects: without any selection the expected topics are recorded, and a warning says so.
+func TestExpectSelects(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"--expect /imu=100 --expect /cam/*=0": "[/imu /cam/*] false 1",
+		"--expect /imu=100 -a":                "[] true 0",
+		"--expect /imu=100 /gps":              "[/gps] false 0",
+		"--expect /imu=100 --type a/*":        "[] false 0",
+		"--expect /imu=100 -x /b":             "[] true 1", // as stock does: all others
+	} {
+		s, err := parse(strings.Fields(args))
+		if err != nil {
+			t.Errorf("%s: %v", args, err)
+			continue
+		}
+		core, logged := observer.New(zap.WarnLevel)
+		o := s.options(zap.New(core))
+		if got := fmt.Sprint(o.Select.Topics, " ", o.Select.All, " ", logged.Len()); got != want {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
 	}
 }
 

@@ -101,6 +101,9 @@ func (s *settings) options(log *zap.Logger) recorder.Options {
 		log.Warn("Exclusion regex given, but no topics to subscribe to. Adding implicit 'record all'.")
 		c.All = true
 	}
+	if s.expect.selects {
+		log.Warn("only the topics of --expect are selected: -a, or all: true in the file, selects all others, too")
+	}
 	program.WarnGlobLike(log, "-x", o.Select.Exclude)
 	if o.Select.Regex {
 		program.WarnGlobLike(log, "-e", o.Select.Topics)

@@ -17,7 +17,8 @@ import (
 
 // expectSettings are the rates that topics should have.
 type expectSettings struct {
-	topics []string // TOPIC=HZ
+	topics  []string // TOPIC=HZ
+	selects bool     // nothing else says what to record: the expected topics are recorded
 }
 
 func (e *expectSettings) group() config.Group {
@@ -25,7 +26,7 @@ func (e *expectSettings) group() config.Group {
 		{Name: "expect", Arg: "TOPIC=HZ", Value: config.Texts(&e.topics, checkExpect), Help: `
 			A topic, or each topic that a glob matches, should have at least this rate: 100, or 10..40 with the highest rate, or 0 if it only has
 			to appear. If not, the topic is shown as a problem, and the exit code is 3. May be given several times. "gorecord expect BAG" prints
-			what a good recording had.`},
+			what a good recording had. Without -a or topics, the expected topics are recorded, and no others.`},
 	}}
 }
 
@@ -40,6 +41,11 @@ func (e *expectSettings) set(o *recorder.Options) {
 	for _, text := range e.topics {
 		if x, err := finding.Expect(text); err == nil {
 			o.Expect = append(o.Expect, x)
+		}
+	}
+	if e.selects = len(o.Expect) > 0 && selectsNothing(&o.Select) && !o.Select.Regex; e.selects {
+		for i := range o.Expect {
+			o.Select.Topics = append(o.Select.Topics, o.Expect[i].Topics)
 		}
 	}
 }

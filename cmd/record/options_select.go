@@ -47,13 +47,17 @@ func (c *selectionSettings) group(o *recorder.Options) config.Group {
 	}}
 }
 
+func selectsNothing(o *recorder.Selection) bool {
+	return len(o.Topics)+len(o.Types)+len(o.Nodes)+len(o.NodePublications)+len(o.Exclude) == 0 && !o.All
+}
+
 func (c *selectionSettings) rules(o *recorder.Selection) []config.Rule {
 	check := checkTopicOrGlob
 	if o.Regex {
 		check = topicmatch.CheckRegex
 	}
 	rules := append(config.Each([]string{"topic", "regex"}, check, o.Topics...), config.Rule{
-		Bad:     len(o.Topics)+len(o.Types)+len(o.Nodes)+len(o.NodePublications)+len(o.Exclude) == 0 && !o.All,
+		Bad:     selectsNothing(o),
 		Options: []string{"topic", "all", "type", "node", "node-publications", "exclude"},
 		Reason:  "No topics specified. Name topics, or use -a for all",
 	})

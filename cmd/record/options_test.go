@@ -22,6 +22,8 @@ func TestOptions(t *testing.T) {
 		{"-a --expect /imu=fast", "--expect: \"/imu=fast\""},
 		{"-a --expect /imu=5..1", "--expect"},
 		{"-a --expect /im[u=5", "the ] of"},
+		{"--expect /imu=100 --expect /camera/**=10..40", ""},
+		{"-e --expect /imu=100", "No topics specified"},
 		{"-a --lz4 --adaptive", ""},
 		{"-a --adaptive", "give one of them"},
 		{"-a --max-rate /image=0", "positive"},
