@@ -358,14 +358,14 @@ func (w *Watch) Sums() (all []Sum) {
 // Usual is what has been learned of a topic.
 type Usual struct {
 	Topic string
-	Hz    float64 // 0 if messages do not come regularly
+	Hz    float64 // 0 if messages never came regularly, or no longer do
 }
 
 // Usual returns what has been learned of all topics, by name.
 func (w *Watch) Usual() (all []Usual) {
 	for name, t := range w.topics {
 		u := Usual{Topic: name}
-		if t.learns && t.usual.trusted {
+		if t.learns && t.usual.known {
 			u.Hz = t.usual.hz
 		}
 		all = append(all, u)
