@@ -4,7 +4,10 @@
 // Chunk belongs to the goroutine that took it from a queue.
 package memory
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	keepFree = 64 << 20 // the most that free buffers hold when the budget has no limit
@@ -228,7 +231,11 @@ func (p *Memory) Get(size, counted int) *Chunk {
 		return c
 	}
 	for !p.Fits(need) {
-		if !p.freeSome(ForMessages) {
+		if len(p.free) > 0 {
+			p.dropFree()
+			continue
+		}
+		if !p.ReclaimFor(ForMessages) {
 			return nil
 		}
 		if fit, _ := fitting(p.free, size); fit >= 0 {
@@ -240,13 +247,17 @@ func (p *Memory) Get(size, counted int) *Chunk {
 	return c
 }
 
-// fitting returns the index of the smallest free buffer that is large enough, but not much too large, and of the
-// largest that is too small; negative for none.
+// fitting returns the index of a free buffer that is large enough, and of the largest that is too small; negative for
+// none. It is the smallest that is large enough, or the latest that is at most a quarter too large: the latest is most
+// likely still in the processor's caches, and a queue of small chunks leaves tens of thousands of free buffers, which
+// must not all be looked at for each chunk.
 func fitting(free []*Chunk, size int) (fit, small int) {
 	fit, small = -1, -1
-	for i, c := range free {
+	for i, c := range slices.Backward(free) {
 		n := c.builder.Cap()
 		switch {
+		case n >= size && n <= size+size/4:
+			return i, small
 		case n >= size && n <= 4*size && (fit < 0 || n < free[fit].builder.Cap()):
 			fit = i
 		case n < size && (small < 0 || n > free[small].builder.Cap()):

@@ -38,6 +38,24 @@ func TestWhichBufferIsReused(t *testing.T) {
 	}
 }
 
+// TestLatestBufferIsReused: of buffers that fit about as well, the one that came back last, whether all are large enough
+// or all too small by a little.
+func TestLatestBufferIsReused(t *testing.T) {
+	t.Parallel()
+	for _, more := range []int{0, 1} {
+		p := Memory{budget: -1}
+		var last *Chunk
+		for i := range 10 {
+			last = grownChunk(t, &Memory{budget: -1}, 100_000-1000*(i%2)*(1-more))
+			giveFree(&p, last)
+		}
+		size := last.builder.Cap() - 1000 + 1001*more
+		if got := p.Get(size, size); got != last {
+			t.Errorf("for %d bytes not the latest buffer of %d", size, last.builder.Cap())
+		}
+	}
+}
+
 // TestBestBufferIsReused: of several the smallest that is large enough, and of those that
 // are too small the largest, in whatever order they came back.
 func TestBestBufferIsReused(t *testing.T) {
