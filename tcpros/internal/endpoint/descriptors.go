@@ -33,6 +33,14 @@ func (l *Links) Add(n int) (all int) {
 	return int(l.now.Add(int64(n)))
 }
 
+// Now returns how many links there are.
+func (l *Links) Now() int {
+	if l == nil {
+		return 0
+	}
+	return int(l.now.Load())
+}
+
 // Exceeds reports whether all links are more than there may be, or own ones of a topic, which all includes, are more than
 // a topic may have.
 func (l *Links) Exceeds(all, own int) bool {

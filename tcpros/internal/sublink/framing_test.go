@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/linksink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
@@ -70,7 +71,7 @@ func TestReadsAskForWhatIsNeeded(t *testing.T) {
 		c := &asked{data: append(stream(12), tt.data...), give: append([]int{16}, tt.give...)}
 		tt.want = append([]int{firstReadBuffer}, tt.want...)
 		s := &strict{}
-		if err := newFrameReader(c, s, wire.DefaultMaxMessage, &linkCounters{}).run(); !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		if err := newFrameReader(c, s, wire.DefaultMaxMessage, &linkCounters{}, nil).run(); !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := c.asks[:min(len(c.asks), len(tt.want))]; fmt.Sprint(got) != fmt.Sprint(tt.want) {
@@ -78,9 +79,35 @@ func TestReadsAskForWhatIsNeeded(t *testing.T) {
 		}
 	}
 	c := &asked{data: small(2 << 20), give: []int{9, 0, 0}}
-	_ = newFrameReader(c, &strict{}, wire.DefaultMaxMessage, &linkCounters{}).run()
+	_ = newFrameReader(c, &strict{}, wire.DefaultMaxMessage, &linkCounters{}, nil).run()
 	if got, want := fmt.Sprint(c.asks), fmt.Sprint([]int{firstReadBuffer, 16*k - 9, 32 * k}); got != want {
 		t.Errorf("a part of the first frame: asked for %s, want %s", got, want)
+	}
+}
+
+// Of many links, each has its part of readMemory: the buffer grows beyond that for a frame only, with what has arrived.
+func TestManyLinksShareReadMemory(t *testing.T) {
+	const k = 1 << 10
+	small := bytes.Repeat(stream(12), 2<<20/16)
+	for name, tt := range map[string]struct {
+		links int
+		data  []byte
+		want  []int
+	}{
+		"300 links":    {300, small, []int{16 * k, 32 * k, 52 * k, 52 * k}},
+		"64 links":     {64, small, []int{16 * k, 32 * k, 64 * k, 128 * k, 256 * k, 256 * k}},
+		"1,000 links":  {1000, small, []int{16 * k, 16 * k, 16 * k}},
+		"10,000 links": {10_000, small, []int{leastReadBuffer, leastReadBuffer, leastReadBuffer}},
+		"a long frame": {10_000, stream(30*k - 4), []int{leastReadBuffer, 4 * k, 8 * k, 16 * k}},
+	} {
+		links := new(endpoint.Links)
+		links.Add(tt.links)
+		c := &asked{data: append(stream(12), tt.data...), give: append([]int{16}, make([]int, len(tt.want))...)}
+		_ = newFrameReader(c, &strict{}, wire.DefaultMaxMessage, &linkCounters{}, links).run()
+		want := append([]int{firstReadBuffer}, tt.want...)
+		if got := c.asks[:min(len(c.asks), len(want))]; fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: asked for %v, want %v", name, c.asks, want)
+		}
 	}
 }
 
@@ -101,7 +128,7 @@ func TestLimitOfCutFrames(t *testing.T) {
 			for over := range 2 {
 				s := &strict{}
 				data := append(stream(limit+over), stream(0)...)
-				err := newFrameReader(&split{data, []int{first}}, s, int64(limit), &linkCounters{}).run()
+				err := newFrameReader(&split{data, []int{first}}, s, int64(limit), &linkCounters{}, nil).run()
 				if over == 0 && (!errors.Is(err, io.EOF) || s.frames+s.larges != 2) || over == 1 && (!errors.Is(err, wire.ErrTooLarge) || s.frames+s.larges != 0) {
 					t.Errorf("limit %d and %d, cut at %d: %d frames, %v", limit, over, first, s.frames+s.larges, err)
 				}
@@ -132,7 +159,7 @@ func TestRoomIsChecked(t *testing.T) {
 					t.Errorf("%v: %s", s, text)
 				}
 			}()
-			_ = newFrameReader(&split{data: stream(200_000)}, s, wire.DefaultMaxMessage, &linkCounters{}).run()
+			_ = newFrameReader(&split{data: stream(200_000)}, s, wire.DefaultMaxMessage, &linkCounters{}, nil).run()
 		}()
 	}
 }
@@ -221,7 +248,7 @@ func TestStallIsJudgedByTheFrame(t *testing.T) {
 				go tt.send(there)
 				start := time.Now()
 				var counters linkCounters
-				err := newFrameReader(here, &tape{refuse: true}, wire.DefaultMaxMessage, &counters).run()
+				err := newFrameReader(here, &tape{refuse: true}, wire.DefaultMaxMessage, &counters, nil).run()
 				if !errors.Is(err, tt.want) {
 					t.Errorf("ended with %v, want %v", err, tt.want)
 				}
@@ -237,7 +264,7 @@ func TestStallIsJudgedByTheFrame(t *testing.T) {
 func TestReadCounters(t *testing.T) {
 	var c linkCounters
 	data := stream(10, 200_000, 300, 0)
-	_ = newFrameReader(&split{data: data, sizes: []int{7, 100}}, &tape{}, wire.DefaultMaxMessage, &c).run()
+	_ = newFrameReader(&split{data: data, sizes: []int{7, 100}}, &tape{}, wire.DefaultMaxMessage, &c, nil).run()
 	if c.bytes.Load() != uint64(len(data)) || c.frames.Load() != 4 || c.reading.Load() {
 		t.Errorf("%d bytes, %d frames, reading %v", c.bytes.Load(), c.frames.Load(), c.reading.Load())
 	}

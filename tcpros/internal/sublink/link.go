@@ -165,7 +165,7 @@ func (l *link) receiveTCP(ctx context.Context, address string) (lived time.Durat
 	if err != nil {
 		return 0, err
 	}
-	r := newFrameReader(quickReads(conn), sink, int64(l.sub.opts.MaxMessageBytes), &l.stats)
+	r := newFrameReader(quickReads(conn), sink, int64(l.sub.opts.MaxMessageBytes), &l.stats, n.Links)
 	return l.receive(ctx, linkTitle{"TCPROS", wire.LinkName(conn)}, peer, sink, r.run)
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/linksink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
@@ -18,7 +19,9 @@ const (
 	firstReadBuffer = 512 // until data come: most links of a large graph are quiet
 	minReadBuffer   = 16 << 10
 	maxReadBuffer   = 256 << 10
-	readAfterLarge  = 4 << 10 // read at most this much after a large frame: the next one is likely large, too
+	readMemory      = 16 << 20 // all links together may have buffers of this size; of many links, each a part of it
+	leastReadBuffer = 4 << 10  // the least part, in which parts are divided, too
+	readAfterLarge  = 4 << 10  // read at most this much after a large frame: the next one is likely large, too
 
 	stallGrace = 2 * time.Second
 )
@@ -46,6 +49,7 @@ type frameReader struct {
 	sink  linksink.LinkSink
 	max   int64
 	stats *linkCounters
+	links *endpoint.Links // share readMemory
 
 	buf         []byte
 	r, w        int
@@ -58,8 +62,8 @@ type frameReader struct {
 	graceUntil  time.Time // end of the grace period of a late frame; zero if there is none
 }
 
-func newFrameReader(c frameConn, s linksink.LinkSink, maxMessage int64, stats *linkCounters) *frameReader {
-	return &frameReader{conn: c, sink: s, max: maxMessage, stats: stats, buf: make([]byte, firstReadBuffer)}
+func newFrameReader(c frameConn, s linksink.LinkSink, maxMessage int64, stats *linkCounters, links *endpoint.Links) *frameReader {
+	return &frameReader{conn: c, sink: s, max: maxMessage, stats: stats, links: links, buf: make([]byte, firstReadBuffer)}
 }
 
 // run reads until the connection ends and returns the reason.
@@ -130,15 +134,29 @@ func (f *frameReader) markFrameBegun(ended int) {
 // after it, and doubles a buffer that a read has filled, or the first one. The buffer grows with
 // data that has arrived, never with an announced length.
 func (f *frameReader) makeRoom(full bool) {
+	size := f.bufferFor(full)
 	switch {
-	case len(f.buf) < minReadBuffer || full && len(f.buf) < maxReadBuffer:
-		b := make([]byte, max(2*len(f.buf), minReadBuffer))
+	case size > len(f.buf):
+		b := make([]byte, size)
 		f.w = copy(b, f.buf[f.r:f.w])
 		f.buf, f.r = b, 0
 	case f.r > 0 && len(f.buf)-f.w < len(f.buf)/2:
 		f.w = copy(f.buf, f.buf[f.r:f.w])
 		f.r = 0
 	}
+}
+
+// bufferFor returns how long the buffer may be now. Of many links, each has a part of readMemory; then a longer
+// buffer is for a frame that has filled the buffer.
+func (f *frameReader) bufferFor(full bool) int {
+	most := min(max(readMemory/max(f.links.Now(), 1)&^(leastReadBuffer-1), leastReadBuffer), maxReadBuffer)
+	switch size := 2 * len(f.buf); {
+	case f.w-f.r == len(f.buf):
+		return max(size, min(most, minReadBuffer))
+	case full:
+		return min(max(size, minReadBuffer), most)
+	}
+	return min(minReadBuffer, most)
 }
 
 // large reads a frame of n bytes, length included, directly into the memory of the sink.

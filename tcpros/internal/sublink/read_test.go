@@ -122,7 +122,7 @@ func stream(sizes ...int) []byte {
 func TestLimitOfWholeFrames(t *testing.T) {
 	s := &tape{}
 	c := &script{bytes.NewReader(stream(100, 100, 101, 5))}
-	err := newFrameReader(c, s, 100, &linkCounters{}).run()
+	err := newFrameReader(c, s, 100, &linkCounters{}, nil).run()
 	if !errors.Is(err, wire.ErrTooLarge) || s.frames != 2 {
 		t.Errorf("%d frames, then %v", s.frames, err)
 	}
@@ -130,7 +130,7 @@ func TestLimitOfWholeFrames(t *testing.T) {
 
 func readAll(t *testing.T, c frameConn, s linksink.LinkSink) error {
 	t.Helper()
-	err := newFrameReader(c, s, wire.DefaultMaxMessage, &linkCounters{}).run()
+	err := newFrameReader(c, s, wire.DefaultMaxMessage, &linkCounters{}, nil).run()
 	if err == nil {
 		t.Fatal("run ended without an error")
 	}
@@ -289,7 +289,7 @@ func TestReadAllocatesNothing(t *testing.T) {
 	for _, size := range []int{0, 20, 1000, 60_000, 120_000} {
 		src := &endless{frames: stream(size, size, size, size/2, size)}
 		sink := &counter{}
-		f := newFrameReader(src, sink, wire.DefaultMaxMessage, &linkCounters{})
+		f := newFrameReader(src, sink, wire.DefaultMaxMessage, &linkCounters{}, nil)
 		src.reads = 20 // until the buffer has its size
 		_ = f.run()
 		sink.frames = 0
@@ -438,7 +438,7 @@ func BenchmarkRead(b *testing.B) {
 		b.Run(fmt.Sprintf("msg=%d", size), func(b *testing.B) {
 			src := &endless{frames: stream(size, size, size)}
 			sink := &counter{}
-			f := newFrameReader(src, sink, wire.DefaultMaxMessage, &linkCounters{})
+			f := newFrameReader(src, sink, wire.DefaultMaxMessage, &linkCounters{}, nil)
 			b.SetBytes(maxReadBuffer)
 			b.ReportAllocs()
 			for b.Loop() {
