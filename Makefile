@@ -24,7 +24,7 @@ OVERLAY := -overlay $(CLOUDS)/overlay.json
 # The linters look for what vet would find. Without symbols and DWARF the tests link in half the time.
 GOTEST := $(GO) test -vet=off -ldflags='-s -w'
 
-.PHONY: build tools test-tools test-clouds duckdb demo test test-full race check fmt-check cross lint tidy vuln bench bench-record bench-play bench-convert soak fuzz mutate image deb release reproducible pictures clean
+.PHONY: build tools test-tools test-clouds duckdb demo test test-full race check fmt-check cross lint tidy vuln bench bench-record bench-play bench-growth bench-convert soak fuzz mutate image deb release reproducible pictures clean
 
 build: ## the four programs, static, in bin/; CLOUD=1 for the storage of Google and Azure, too
 	@mkdir -p bin
@@ -112,6 +112,9 @@ bench-record: build ## recording beside stock rosbag, row by row; ROW=lz4 runs t
 
 bench-play: build ## playing beside stock rosbag, row by row; ROW=clock runs the rows with that name
 	$(GO) run ./test/bench -play -row '$(ROW)'
+
+bench-growth: build ## time and memory with 10 to 4,000 topics, 10^4 to 10^6 chunks and so on; ROW=viewers runs the rows with that name
+	$(GO) run ./test/bench -growth -row '$(ROW)'
 
 bench-convert: build ## conversions to ROS 2 beside a plain copy, and reading MCAP beside bags; ROW=zstd runs the rows with that name
 	$(GO) run ./test/bench/convert -row '$(ROW)'

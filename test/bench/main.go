@@ -3,9 +3,9 @@
 // Command bench measures gorecord beside stock's rosbag record, or with -play goplay
 // beside stock's rosbag play: both do the same in turn, and the ratio within one run
 // counts, because these machines are noisy. Beside both, it does the least that any such
-// program has to do, which is the limit. It prints each target with what was
-// measured, and exits with 1 if one is missed. docs/performance.md says what the rows
-// of recording mean.
+// program has to do, which is the limit. With -growth it measures ours with loads that
+// grow. It prints each target with what was measured, and exits with 1 if one is missed.
+// docs/performance.md says what the rows of recording mean.
 package main
 
 import (
@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -35,17 +36,22 @@ func main() {
 	var b station.Bench
 	play := flag.Bool("play", false, "measure playing, not recording")
 	flag.IntVar(&b.Rounds, "n", 3, "rounds of each row; medians count")
+	growth := flag.Bool("growth", false, "measure how time and memory grow with the load")
 	only := flag.String("row", "", "rows whose name contains this")
 	parent := flag.String("dir", "", "write the bags here (default: the temporary directory)")
 	flag.StringVar(&b.Gorecord, "gorecord", "bin/gorecord", "our recorder")
 	flag.StringVar(&b.Stock, "rosbag", "/usr/lib/rosbag/record", "stock's recorder")
 	flag.StringVar(&b.S3, "s3", "bin/tools/versitygw", "an S3 server for uploads")
 	flag.StringVar(&b.Goplay, "goplay", "bin/goplay", "our player")
+	flag.StringVar(&b.Gobag, "gobag", "bin/gobag", "our tool")
 	flag.StringVar(&b.Rosplay, "rosplay", "/usr/lib/rosbag/play", "stock's player")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	rows, how := recording.Rows, "gorecord --overflow block"
-	if *play {
+	switch {
+	case *growth:
+		rows, how = slices.Concat(recording.Growth, playing.Growth), "gorecord, goplay and gobag"
+	case *play:
 		rows, how = playing.Rows, "goplay"
 	}
 	err := run(ctx, &b, rows, how, *only, *parent)
@@ -66,7 +72,7 @@ func run(ctx context.Context, b *station.Bench, rows []station.Row, how, only, p
 	if b.Rounds < 1 {
 		return errors.New("-n must be at least 1")
 	}
-	for _, program := range []*string{&b.Gorecord, &b.Goplay, &b.S3} {
+	for _, program := range []*string{&b.Gorecord, &b.Goplay, &b.Gobag, &b.S3} {
 		if *program, err = filepath.Abs(*program); err != nil {
 			return err
 		}

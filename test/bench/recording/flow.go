@@ -3,6 +3,7 @@
 package recording
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 // stream is what one publisher sends.
 type stream struct {
 	topic       string
+	node        string // that publishes; empty for one with the name of the topic
 	size, count int
 	period      time.Duration // between messages; zero sends as fast as they are taken
 	until       <-chan struct{}
@@ -36,7 +38,7 @@ type flow struct {
 func advertise(ctx context.Context, m *master.Master, streams []stream) (*flow, error) {
 	f := &flow{streams: streams, sent: make([]int, len(streams))}
 	for _, s := range streams {
-		p, err := load.AdvertiseKind(ctx, m.Addr().String(), s.topic, s.topic, s.kind)
+		p, err := load.AdvertiseKind(ctx, m.Addr().String(), cmp.Or(s.node, s.topic), s.topic, s.kind)
 		if err != nil {
 			return nil, errors.Join(err, f.close())
 		}

@@ -19,7 +19,7 @@ const (
 	bufferMiB   = 256 // -b of both recorders: their default
 	restMiB     = 64  // what gorecord may have in memory beside it
 	memoryBound = (bufferMiB + restMiB) << 20
-	patience    = 2 * time.Minute // for one recording
+	patience    = 6 * time.Minute // for one recording
 )
 
 // scenario is a load that both recorders record, and what is asked of ours.

@@ -28,6 +28,7 @@ const exitLoss = 3
 type Bench struct {
 	Rounds           int
 	Gorecord, Goplay string
+	Gobag            string
 	Stock, Rosplay   string // empty where they are not installed
 	S3               string // may not be there
 	Dir              string // for everything that is written
