@@ -58,6 +58,11 @@ type Pause struct {
 // own begins the topics of gorecord itself. A mark is dated back, so it says nothing about when messages came.
 const own = "/gorecord/"
 
+func isOwn(topic string) bool { return topic == note.NotesTopic || strings.HasPrefix(topic, own) }
+
+// Events reports whether the messages of a topic are events by what it is: that none comes means nothing.
+func Events(topic string) bool { return isOwn(topic) || finding.Events(topic) }
+
 const (
 	// longPause is the shortest time without any message that is told.
 	longPause = 2 * time.Second
@@ -116,7 +121,7 @@ func (f *finder) addTopics(r rosbag.Indexed) (number map[*rosbag.Connection]int,
 	number, stamped = map[*rosbag.Connection]int{}, map[*rosbag.Connection]bool{}
 	at := map[string]int{}
 	for _, c := range r.Connections() {
-		if c.Topic == note.NotesTopic || strings.HasPrefix(c.Topic, own) {
+		if isOwn(c.Topic) {
 			number[c] = -1
 			continue
 		}

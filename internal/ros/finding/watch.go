@@ -95,8 +95,8 @@ func New(expect []Expectation) *Watch {
 	return &Watch{expect: expect, topics: map[string]*watched{}}
 }
 
-// irregular are topics of events, which happen to come regularly at times.
-var irregular = []string{"/rosout", "/rosout_agg"}
+// Events reports whether a topic has events, which happen to come regularly at times.
+func Events(topic string) bool { return topic == "/rosout" || topic == "/rosout_agg" }
 
 // Look takes the figures of all topics and returns what has begun and ended since the last look; the slice is valid until
 // the next look. now is the wall clock. steady is the clock of the recording, which never goes back, and may stand
@@ -186,7 +186,7 @@ func (p *pace) step() time.Duration {
 // add begins to watch a topic.
 func (w *Watch) add(a *Arrivals) *watched {
 	t := &watched{topic: *newTopic(w.at, expected(w.expect, a.Topic))}
-	t.learns = !slices.Contains(irregular, a.Topic)
+	t.learns = !Events(a.Topic)
 	w.found = nil
 	w.topics[strings.Clone(a.Topic)] = t
 	return t

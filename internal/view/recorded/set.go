@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/bags"
+	"github.com/gorosbag/gorosbag/internal/bags/gaps"
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
 	"github.com/gorosbag/gorosbag/internal/view/timeline"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -217,8 +218,8 @@ func (s *Set) measureExactly() {
 		}
 		slices.SortFunc(list, rosbag.Time.Compare)
 		t.First, t.Last = list[0], list[len(list)-1]
-		if t.meanPeriod() > 0 { // otherwise too few messages, or latched ones
-			t.Period = medianPeriod(list)
+		if t.meanPeriod() > 0 { // otherwise too few messages, latched ones, or events
+			t.Period = usualPeriod(list)
 		}
 		silence := timeline.NewSilence(t.Period)
 		silence.From(s.Start)
@@ -230,15 +231,28 @@ func (s *Set) measureExactly() {
 	}
 }
 
-// medianPeriod returns the median of the times between messages.
-func medianPeriod(list []rosbag.Time) time.Duration {
+// usualPeriod returns the mean of the usual times between messages: nine in ten, and what is like them. It is 0 if these
+// differ much and are long, as those of events.
+func usualPeriod(list []rosbag.Time) time.Duration {
 	periods := make([]time.Duration, 0, len(list))
 	for i := 1; i < len(list); i++ {
 		periods = append(periods, list[i].Sub(list[i-1]))
 	}
 	slices.Sort(periods)
-	return periods[len(periods)/2]
+	median, long := periods[len(periods)/2], periods[len(periods)*9/10]
+	if long > 2*median && long > brief {
+		return 0
+	}
+	sum, n := time.Duration(0), 0
+	for n < len(periods) && periods[n] <= 2*long {
+		sum += periods[n]
+		n++
+	}
+	return sum / time.Duration(n)
 }
+
+// brief is a time between messages after which nobody says that a topic is silent, as in package finding.
+const brief = 500 * time.Millisecond
 
 // maxEnds is how many chunks are looked at to find when topics have stopped.
 const maxEnds = 64
@@ -284,7 +298,7 @@ func (s *Set) findEnds() {
 
 // meanPeriod returns the mean time between messages outside of the gaps that are known; 0 if that means nothing.
 func (t *Topic) meanPeriod() time.Duration {
-	if t.Latched || t.Messages < fewMessages {
+	if t.Latched || t.Messages < fewMessages || gaps.Events(t.Name) {
 		return 0
 	}
 	active, n := t.Last.Sub(t.First), t.Messages-1

@@ -105,6 +105,39 @@ func TestTopics(t *testing.T) {
 	}
 }
 
+// TestEvents: what comes now and then, and gorecord's own topics, have neither a period nor gaps.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	var list []message
+	for n, ms := 0, 0; n < 60; n++ {
+		ms += []int{2, 3, 700, 20, 4000, 1, 90}[n%7]
+		list = append(list, message{"/joy", ms, "x"}, message{"/gorecord/marks", 100*n + n%3, "x"}, message{"/rosout", 1000 * n, "x"})
+	}
+	slices.SortStableFunc(list, func(a, b message) int { return a.ms - b.ms })
+	s := recorded.New([]*bags.Recording{write(t, list...)})
+	for _, topic := range s.Topics {
+		if topic.Period != 0 || len(topic.Gaps) != 0 || topic.More != 0 {
+			t.Errorf("%s: a period of %v, gaps %v", topic.Name, topic.Period, topic.Gaps)
+		}
+	}
+	if len(s.Topics) != 3 {
+		t.Errorf("%d topics", len(s.Topics))
+	}
+}
+
+// TestBursts: messages that come in bursts are as many per second as they are.
+func TestBursts(t *testing.T) {
+	t.Parallel()
+	var list []message
+	for ms := 0; ms < 3000; ms += 50 {
+		list = append(list, message{"/tf", ms, "x"}, message{"/tf", ms + 1, "x"})
+	}
+	s := recorded.New([]*bags.Recording{write(t, list...)})
+	if p := s.Topics[0].Period; p < 24*time.Millisecond || p > 26*time.Millisecond {
+		t.Errorf("a period of %v", p)
+	}
+}
+
 // TestManyChunks: of more chunks than are read the gaps are about right, and the end of a topic exactly.
 func TestManyChunks(t *testing.T) {
 	t.Parallel()

@@ -94,8 +94,12 @@ func (d *Density) Levels(row int) []byte {
 	return levels
 }
 
-// gapPeriods is how many periods of a topic make a gap, as in gobag info -v.
-const gapPeriods = 5
+// A gap is longer than gapPeriods periods of its topic, as in gobag info -v, and longer than leastGap: what a busy machine
+// holds up for a moment has not stopped.
+const (
+	gapPeriods = 5
+	leastGap   = 500 * time.Millisecond
+)
 
 // MaxGaps is the most gaps of a topic that are kept, the longest ones.
 const MaxGaps = 100
@@ -117,7 +121,12 @@ type Silence struct {
 }
 
 // NewSilence returns a Silence for a topic whose messages come once in a period. Without a period nothing is a gap.
-func NewSilence(period time.Duration) *Silence { return &Silence{least: gapPeriods * period} }
+func NewSilence(period time.Duration) *Silence {
+	if period <= 0 {
+		return &Silence{}
+	}
+	return &Silence{least: max(gapPeriods*period, leastGap)}
+}
 
 // From says that the topic is to be there from t on: silence from then to the first message is a gap, too.
 func (s *Silence) From(t rosbag.Time) { s.last, s.begun = t, true }

@@ -45,15 +45,22 @@ func TestDensity(t *testing.T) {
 // TestSilence: more than five periods are a gap, also at the start; chunks may overlap.
 func TestSilence(t *testing.T) {
 	t.Parallel()
-	s := timeline.NewSilence(10 * time.Millisecond)
+	s := timeline.NewSilence(200 * time.Millisecond)
 	s.From(at(0))
-	s.See(at(60), at(200))
-	s.See(at(100), at(150)) // within the one before
-	s.See(at(250), at(300)) // 50 ms are no gap
-	s.See(at(351), at(351))
-	want := []timeline.Gap{{From: at(0), To: at(60)}, {From: at(300), To: at(351)}}
+	s.See(at(1200), at(4000))
+	s.See(at(2000), at(3000)) // within the one before
+	s.See(at(5000), at(6000)) // 1 s is no gap
+	s.See(at(7001), at(7001))
+	want := []timeline.Gap{{From: at(0), To: at(1200)}, {From: at(6000), To: at(7001)}}
 	if diff := cmp.Diff(want, s.Gaps); diff != "" || s.More != 0 {
 		t.Errorf("%d more: %s", s.More, diff)
+	}
+	fast := timeline.NewSilence(10 * time.Millisecond)
+	fast.See(at(0), at(0))
+	fast.See(at(500), at(500)) // a moment
+	fast.See(at(1001), at(1001))
+	if diff := cmp.Diff([]timeline.Gap{{From: at(500), To: at(1001)}}, fast.Gaps); diff != "" {
+		t.Error(diff)
 	}
 	unknown := timeline.NewSilence(0)
 	unknown.See(at(0), at(0))
@@ -70,13 +77,13 @@ func TestManyGaps(t *testing.T) {
 	last := 0
 	for n := range 2 * timeline.MaxGaps {
 		s.See(at(last), at(last))
-		last += 10 + n
+		last += 1000 + n
 	}
 	if len(s.Gaps) != timeline.MaxGaps || s.More != timeline.MaxGaps-1 {
 		t.Errorf("%d gaps, %d more", len(s.Gaps), s.More)
 	}
 	for i, g := range s.Gaps {
-		if want := time.Duration(10+timeline.MaxGaps-1+i) * time.Millisecond; g.Len() != want {
+		if want := time.Duration(1000+timeline.MaxGaps-1+i) * time.Millisecond; g.Len() != want {
 			t.Fatalf("gap %d lasts %v, want %v", i, g.Len(), want)
 		}
 	}
