@@ -17,7 +17,7 @@ func (v *Viewer) Routes(s *web.Server) {
 	v.handle(s, "GET", "state", v.state)
 	v.handle(s, "GET", "size", v.size)
 	for name, h := range map[string]handler{
-		"density": v.density, "message": v.message, "copy": v.copyMessage, "values": v.values, "plot": v.plot, "csv": v.csv,
+		"density": v.density, "findings": v.findings, "message": v.message, "copy": v.copyMessage, "values": v.values, "plot": v.plot, "csv": v.csv,
 		"search": v.search, "cut": v.download, "picture": v.picture, "hints": v.hints, "scene": v.scene,
 	} {
 		v.handle(s, "GET", name, v.reading(h))

@@ -3,6 +3,7 @@ package view_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -17,10 +18,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bags"
 	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/face/web/webtest"
 	"github.com/gorosbag/gorosbag/internal/view"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -258,6 +261,65 @@ func TestDensity(t *testing.T) {
 	for _, rows := range []string{"", "x", "5-2", "0-9999", "-1", "99"} {
 		ask(t, c, "density", 400, "from", "0", "to", "10", "bins", "50", "rows", rows)
 	}
+}
+
+// TestFindings: what gobag gaps finds, of each file, from the start of the first one.
+func TestFindings(t *testing.T) {
+	t.Parallel()
+	var paths []string
+	for part := range 2 {
+		path := filepath.Join(t.TempDir(), fmt.Sprintf("%d.bag", part))
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conns := make([]*rosbag.Connection, 2)
+		for i, topic := range []string{"/imu", "/odom"} {
+			if conns[i], err = w.AddConnection(topic, rosbag.Header{{Key: "type", Value: "a/A"}, {Key: "md5sum", Value: "x"}, {Key: "message_definition", Value: "int8 x\n"}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for n := range 600 { // 60 s
+			at := rosbag.Time{Sec: 1000 + 60*uint32(part)}.Add(time.Duration(n) * 100 * time.Millisecond)
+			for i, c := range conns {
+				if silent := i == 0 && n > 300 && n < 500; silent {
+					continue
+				}
+				if err := w.Write(c, at, []byte{0}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := errors.Join(w.Close(), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	c := serve(t, paths...)
+	type found struct {
+		Topic, Kind, Text string
+		From, To          float64
+	}
+	check := func(want []float64, parameters ...string) {
+		t.Helper()
+		all := decode[[]found](t, ask(t, c, "findings", 200, parameters...))
+		if len(all) != len(want) {
+			t.Fatalf("%v: %+v, want silences at %v", parameters, all, want)
+		}
+		for i, f := range all {
+			if f.Topic != "/imu" || f.Kind != "silent" || f.Text != "silent for 20 s" || f.From != want[i] || f.To < f.From+20 || f.To > f.From+20.5 {
+				t.Errorf("%v: %+v, want one of 20 s from %g on", parameters, f, want[i])
+			}
+		}
+	}
+	check([]float64{30, 90})
+	check([]float64{30, 90}) // from what is kept
+	check([]float64{30}, "bag", "1")
+	ask(t, c, "findings", 404, "bag", "7")
 }
 
 func TestSearch(t *testing.T) {

@@ -25,7 +25,7 @@ func (r *Report) WriteText(w io.Writer, path string) error {
 	}
 	told, counted := r.told()
 	for _, e := range told {
-		text += fmt.Sprintf("  +%.2fs  %s %s\n", r.since(e.Start), wording.Escape(e.Topic), e.line())
+		text += fmt.Sprintf("  +%.2fs  %s %s\n", r.since(e.Start), wording.Escape(e.Topic), e.Says())
 	}
 	for _, c := range counted {
 		text += fmt.Sprintf("  %s %v %s, at most for %s, together %s: --json has all\n", wording.Escape(c.topic), c.kind, wording.Plural(c.n, "more time"), finding.About(c.longest), finding.About(c.sum))
@@ -77,8 +77,8 @@ func (r *Report) told() (told []*Episode, counted []*more) {
 	return told, counted
 }
 
-// line says what was wrong, and for how long.
-func (e *Episode) line() string {
+// Says returns what was wrong, and for how long.
+func (e *Episode) Says() string {
 	text := e.Brief()
 	if e.Kind != finding.Silent { // which says how long
 		text += ", for " + finding.About(e.For)
@@ -126,7 +126,7 @@ func (r *Report) WriteJSON(w io.Writer, path string) error {
 	}{path, []episodeJSON{}, []untoldJSON{}, []pauseJSON{}}
 	for i := range r.Episodes {
 		e := &r.Episodes[i]
-		j := episodeJSON{Topic: e.Topic, Kind: e.Kind.Key(), Start: unix(e.Start), For: rounded(e.For), Open: e.Open, Text: e.line()}
+		j := episodeJSON{Topic: e.Topic, Kind: e.Kind.Key(), Start: unix(e.Start), For: rounded(e.For), Open: e.Open, Text: e.Says()}
 		switch {
 		case e.Kind == finding.Slow:
 			j.Hz, j.Want = &e.Hz, &e.Want
