@@ -1,7 +1,7 @@
 // The time line: a row for each topic with its density, the ruler above, and the gestures.
 
 import { $, el, set, plain, hertz, bytes, count, say } from "/static/common.js";
-import { state, on, tell, get, mark, latest, settled, soon, show, zoom, go, choose, select, inView, clock, plainSeconds } from "/static/view.js";
+import { state, on, tell, get, mark, latest, settled, soon, show, zoom, go, choose, select, inView, silences, clock, plainSeconds } from "/static/view.js";
 import { drawThumbs } from "/static/rowthumbs.js";
 
 const narrow = matchMedia("(max-width: 720px)");
@@ -14,6 +14,7 @@ let order = []; // topics that are shown
 const made = new WeakMap(); // rows by topic
 let colors = {};
 let hover = null; // seconds under the pointer
+let hovered = null; // topic under the pointer
 let selecting = false; // a drag selects a part
 
 export function timeline() {
@@ -25,6 +26,7 @@ export function timeline() {
   on("at", draw);
   on("region", draw);
   on("thumbs", draw);
+  on("findings", draw);
   on("topic", chosen);
   $("sort").onchange = list;
   $("filter").oninput = list;
@@ -48,9 +50,21 @@ export function timeline() {
   readColors();
   gestures($("rows"), strip, (e, t) => {
     choose(topicAt(e));
-    if (!onName(e)) go(snapped(t));
+    if (onName(e)) return;
+    go(t);
+    tapped(e, t, topicAt(e));
   });
-  gestures($("ruler"), strip, (e, t) => go(snapped(t)), true);
+  gestures($("ruler"), strip, (e, t) => {
+    go(snapped(e, t));
+    tapped(e, t);
+  }, true);
+  for (const kind of ["pointermove", "pointerleave"]) {
+    $("rows").addEventListener(kind, (e) => {
+      const topic = kind === "pointermove" && e.pointerType === "mouse" ? topicAt(e) : null;
+      if (topic !== hovered) draw();
+      hovered = topic;
+    });
+  }
   $("rows").addEventListener("click", (e) => { // on a name: a topic is chosen, the playhead stays
     if (e.clientX - $("rows").getBoundingClientRect().left < strip().left - 12 && topicAt(e)) choose(topicAt(e));
   });
@@ -270,14 +284,49 @@ function row(g, s, t, top, high) {
   if (d) g.drawImage(d.picture, xOf(d.from, s), top, xOf(d.to, s) - xOf(d.from, s), own);
   if (other) g.drawImage(other.picture, xOf(other.from, s), top + high / 2 + 1, xOf(other.to, s) - xOf(other.from, s), own);
   if (t.shows === "picture" && !state.other) drawThumbs(g, t, top, high, s, xOf);
+  const middle = top + high / 2;
+  g.strokeStyle = colors.warn;
+  g.lineWidth = 2;
+  g.setLineDash([6, 4]);
+  g.beginPath();
+  for (const f of state.findings) {
+    if (f.topic !== t.name || f.kind === "silent") continue;
+    g.moveTo(Math.max(xOf(f.from, s), s.left), middle);
+    g.lineTo(Math.min(xOf(f.to, s), s.left + s.width), middle);
+  }
+  g.stroke();
   g.fillStyle = colors.bad;
-  for (const [from, to] of (d?.exact && inside(d) ? d.gaps : null) || t.gaps || []) {
+  for (const [from, to] of gapsOf(t)) {
     const a = Math.max(xOf(from, s), s.left - 2), b = Math.min(xOf(to, s), s.left + s.width + 2);
     if (b - a < 2) continue;
     g.fillRect(a, top + high / 2 - 1, b - a, 2);
     g.fillRect(a, top + 3, 2, high - 6);
     g.fillRect(b - 2, top + 3, 2, high - 6);
   }
+}
+
+// gapsOf returns the gaps of a topic, exactly where its messages are in view.
+function gapsOf(t) {
+  const d = densities.get(t.name);
+  return silences(t, d?.exact && inside(d) ? d.gaps : t.gaps || []);
+}
+
+// meaning says what the lines at a time are: marks, damage, and what was wrong with a topic.
+function meaning(t, topic) {
+  const near = ((state.to - state.from) / strip().width) * 4;
+  const gap = topic && gapsOf(topic).filter(([from, to]) => from <= t && t <= to).sort((a, b) => (a[1] - a[0]) - (b[1] - b[0]))[0];
+  return [
+    ...gap ? [topic.name + ": no message for " + plainSeconds(gap[1] - gap[0])] : [],
+    ...state.findings.filter((f) => f.topic === topic?.name && f.kind !== "silent" && f.from <= t && t <= f.to).map((f) => f.topic + " " + f.text),
+    ...state.marks.filter((m) => Math.abs(m.at - t) < near).map((m) => "mark: " + m.text),
+    ...state.damage.filter((d) => Math.abs(d.at - t) < near).map((d) => d.text),
+  ].map((text) => plain(text).slice(0, 120)).join(" · ");
+}
+
+// tapped says what a finger is on; a mouse has been told.
+function tapped(e, t, topic) {
+  const what = e.pointerType === "mouse" ? "" : meaning(t, topic);
+  if (what) say(what);
 }
 
 // inside reports whether what is shown is within what was asked for.
@@ -333,36 +382,43 @@ function ruler() {
     g.fillText(text, Math.max(s.left, Math.min(x - g.measureText(text).width / 2, s.left + s.width - g.measureText(text).width)), 4);
   }
   lines(g, s, height);
-  let free = -Infinity;
-  for (const m of state.marks) {
-    const x = xOf(m.at, s);
-    if (!inView(m.at)) continue;
+  const seen = state.marks.filter((m) => inView(m.at));
+  seen.forEach((m, i) => {
+    const x = xOf(m.at, s), next = i + 1 < seen.length ? xOf(seen[i + 1].at, s) - 6 : s.left + s.width;
     g.fillStyle = colors.warn;
     g.beginPath();
     g.moveTo(x - 5, 20);
     g.lineTo(x + 5, 20);
     g.lineTo(x, 30);
     g.fill();
-    const text = plain(m.text).slice(0, 40);
-    if (x > free) {
-      g.fillText(text, x + 8, 19);
-      free = x + 16 + g.measureText(text).width;
-    }
-  }
+    label(g, plain(m.text), x + 7, next, colors.warn);
+  });
   g.beginPath();
   g.arc(xOf(state.at, s), 6, 5, 0, 7);
   g.fillStyle = colors.text;
   g.fill();
   if (hover !== null) {
-    const text = clock(hover, (state.to - state.from) / s.width);
+    const what = meaning(hover, hovered);
+    const text = clock(hover, (state.to - state.from) / s.width) + (what && "  " + what);
     const width = g.measureText(text).width + 8;
-    const x = Math.min(Math.max(xOf(hover, s) - width / 2, s.left), s.left + s.width - width);
+    const x = Math.max(Math.min(xOf(hover, s) - width / 2, s.left + s.width - width), s.left);
     g.fillStyle = colors.card;
     g.fillRect(x, 2, width, 16);
     g.fillStyle = colors.text;
     g.fillText(text, x + 4, 4);
   }
   g.restore();
+}
+
+// label writes a text where there is room, or the start of it.
+function label(g, text, from, to, color) {
+  const width = g.measureText(text).width, most = to - from - 4;
+  if (most < Math.min(width, 40)) return;
+  if (width > most) text = text.slice(0, Math.floor((text.length * most) / width) - 2) + "…";
+  g.fillStyle = colors.card;
+  g.fillRect(from, 18, Math.min(width, most) + 2, 16);
+  g.fillStyle = color;
+  g.fillText(text, from + 1, 19);
 }
 
 // onName reports whether a pointer is on a name that stands above its row.
@@ -451,9 +507,10 @@ function pinchTo(pinch, points, s) {
   show(from, from + s.width * perPixel);
 }
 
-// snapped returns the time of a mark that is near.
-function snapped(t) {
-  const near = ((state.to - state.from) / strip().width) * 6;
-  for (const m of state.marks) if (Math.abs(m.at - t) < near) return m.at;
-  return t;
+// snapped returns the time of the mark whose triangle on the ruler a pointer is on.
+function snapped(e, t) {
+  if (e.clientY - $("ruler").getBoundingClientRect().top < 18) return t;
+  const near = ((state.to - state.from) / strip().width) * 5, far = (m) => Math.abs(m.at - t);
+  const best = state.marks.reduce((a, m) => (a && far(a) <= far(m) ? a : m), null);
+  return best && far(best) <= near ? best.at : t;
 }

@@ -13,7 +13,7 @@ export const state = {
   base: "/api/v1/view/",
   live: false, // what is shown are the latest messages of a running program
   asking: 0, // requests that are not answered
-  topics: [], marks: [], damage: [], files: [], duration: 0, start: "0.0", elapsed: false,
+  topics: [], marks: [], damage: [], findings: [], files: [], duration: 0, start: "0.0", elapsed: false,
   from: 0, to: 1, at: 0,
   bag: "", // number of the file that is shown; empty: all as one
   other: null, // the state of the bag to compare with: {bag, offset, topics, marks, duration}
@@ -24,7 +24,7 @@ export const state = {
 
 const listeners = {};
 
-// on calls what with each change of a kind: state, range, at, topic, message, region.
+// on calls what with each change of a kind: state, findings, range, at, topic, message, region.
 export const on = (kind, what) => (listeners[kind] ||= []).push(what);
 export const tell = (kind) => { for (const what of listeners[kind] || []) what(); };
 
@@ -240,14 +240,32 @@ function opening({ name, done, total }) {
   set($("rows-none"), name ? plain(name) + ": " + part : "Opening the bags …");
 }
 
-// open shows a file, or all as one.
+const find = latest((signal, bag) => get(signal, "findings", { bag }));
+
+// open shows a file, or all as one. What was wrong with topics comes when it is found.
 async function open(bag) {
   const told = await load(bag);
   if (!told) return;
-  Object.assign(state, told, { bag, other: null, region: null, message: null });
+  Object.assign(state, told, { bag, other: null, region: null, message: null, findings: [] });
   state.at = Math.min(state.at, state.duration);
   state.topic = state.topics.find((t) => t.name === state.topic?.name) || null;
   tell("state");
+  find(bag).then((all) => {
+    state.findings = all || [];
+    tell("findings");
+  }, (e) => say(e.message, true));
+}
+
+// outage is the least length of a gap, in seconds, that counts also where its topic was slow, as in gobag gaps.
+const outage = 2;
+
+// silences returns when a topic was silent: its gaps, but not those that a slow topic has between its messages, and what
+// gobag gaps found besides.
+export function silences(topic, gaps = topic.gaps || []) {
+  const own = state.findings.filter((f) => f.topic === topic.name);
+  const kept = gaps.filter(([from, to]) => to - from >= outage || !own.some((f) => f.kind === "slow" && f.from <= from && to <= f.to));
+  const meets = (f) => kept.some(([from, to]) => from < f.to && f.from < to);
+  return [...kept, ...own.filter((f) => f.kind === "silent" && !meets(f)).map((f) => [f.from, f.to])];
 }
 
 // against compares with another bag.
@@ -306,27 +324,41 @@ function files() {
   };
 }
 
-// events lists marks and damage, for those who do not see the ruler.
+// events lists what happened, for a start and for those who do not see the ruler: what was wrong with the chosen topic and
+// the marks that name it, then all else. Of the same kind what lasts longest comes first.
 function events() {
-  const gaps = (state.topic?.gaps || []).map(([from, to]) => ({ at: from, text: "gap of " + plainSeconds(to - from) + " in " + state.topic.name }));
+  const topic = state.topic, chosen = (e) => e.topic !== undefined && e.topic === topic?.name;
+  const found = state.findings.map((f) => ({ at: f.from, for: f.to - f.from, topic: f.topic, text: f.topic + " " + f.text, bad: true }));
+  const silent = state.findings.filter((f) => chosen(f) && f.kind === "silent");
+  const gaps = (topic ? silences(topic) : []).filter(([from, to]) => !silent.some((f) => from < f.to && f.from < to))
+    .map(([from, to]) => ({ at: from, for: to - from, topic: topic.name, text: "gap of " + plainSeconds(to - from) + " in " + topic.name }));
+  const marks = state.marks.map((m) => ({ at: m.at, text: "mark: " + m.text, topic: m.text.split(/[\s,:]+/).find((word) => word === topic?.name) }));
+  const longest = (a, b) => b.for - a.for;
   const all = [
-    ...state.marks.map((m) => ({ at: m.at, text: "mark: " + m.text })),
-    ...state.notes.map((n) => ({ text: n.key + ": " + n.value })),
+    ...[...found.filter(chosen), ...gaps.filter((g) => g.for >= outage)].sort(longest), ...marks.filter(chosen),
     ...state.damage.map((d) => ({ at: d.at, text: d.text, bad: true })),
-    ...gaps,
+    ...found.filter((f) => !chosen(f)).sort(longest), ...marks.filter((m) => !chosen(m)),
+    ...state.notes.map((n) => ({ text: n.key + ": " + n.value })),
+    ...gaps.filter((g) => g.for < outage).sort(longest),
   ];
   $("events").hidden = all.length === 0;
   const part = (n, one, many = one + "s") => (n === 0 ? [] : [n + " " + (n === 1 ? one : many)]);
-  set($("events").firstElementChild, [...part(state.marks.length, "mark"), ...part(state.notes.length, "note"), ...part(state.damage.length, "damaged place"),
-    ...part(gaps.length, "gap of the chosen topic", "gaps of the chosen topic")].join(", "));
-  $("event-list").replaceChildren(...all.slice(0, 300).map((e) => {
+  const first = all[0]?.for >= outage ? [plain(all[0].text) + " at " + clock(all[0].at, 0.1)] : [];
+  set($("events").firstElementChild, [...first, ...part(found.length, "finding"), ...part(state.marks.length, "mark"), ...part(state.notes.length, "note"),
+    ...part(state.damage.length, "damaged place"), ...part(gaps.length, "gap of the chosen topic", "gaps of the chosen topic")].join(" · "));
+  const most = 300;
+  $("event-list").replaceChildren(...all.slice(0, most).map((e) => {
     const text = el("span", e.bad ? "bad" : "", plain(e.text));
     if (e.at === undefined || e.at === null) return el("li", "", "", text);
     const b = el("button", "plainly mono", clock(e.at));
     b.type = "button";
-    b.addEventListener("click", () => go(e.at, true));
+    b.addEventListener("click", () => {
+      const of = state.topics.find((t) => t.name === e.topic);
+      if (of) choose(of);
+      go(e.at, true);
+    });
     return el("li", "", "", b, text);
-  }));
+  }), ...all.length > most ? [el("li", "muted", "and " + (all.length - most) + " more")] : []);
 }
 
 function position() {
@@ -369,6 +401,7 @@ export async function start() {
     on("state", files);
     on("state", events);
     on("topic", events);
+    on("findings", events);
     on("at", position);
     on("state", position);
     await open("");

@@ -91,6 +91,121 @@ func TestStopped(t *testing.T) {
 	p.fits("stopped")
 }
 
+// writeTrouble writes a bag of 70 s: /imu comes at 50 Hz, at 1 Hz from 30 to 45 s if slow is set, and not from 50 to 60 s if
+// silent is; /odom comes at 10 Hz, and stops at 66 s; /joy now and then; marks name both.
+func writeTrouble(t *testing.T, slow, silent bool) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "trouble.bag")
+	w := bags.New(t, path)
+	conns := map[string]*rosbag.Connection{}
+	for _, topic := range []string{"/imu", "/odom", "/joy", "/gorecord/marks"} {
+		typ, md5, definition := "std_msgs/Float64", "fdb28210bfa9d7c91146260178d9a584", "float64 data\n"
+		if topic == "/gorecord/marks" {
+			typ, md5, definition = "std_msgs/String", "992ce8a1687cec8c8bd883ec73ca41d1", "string data\n"
+		}
+		var err error
+		if conns[topic], err = w.AddConnection(topic, rosbag.Header{{Key: "type", Value: typ}, {Key: "md5sum", Value: md5}, {Key: "message_definition", Value: definition}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 3500 {
+		second := n / 50
+		write := func(topic string, payload []byte) {
+			if err := w.Write(conns[topic], rosbag.Time{Sec: 1000}.Add(time.Duration(n)*20*time.Millisecond), payload); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if sparse := slow && second >= 30 && second < 45; (!sparse || n%50 == 0) && !(silent && second >= 50 && second < 60) {
+			write("/imu", make([]byte, 8))
+		}
+		if n%5 == 0 && second < 66 {
+			write("/odom", make([]byte, 8))
+		}
+		if n%70 == 0 || n%331 == 0 || n%333 == 0 {
+			write("/joy", make([]byte, 8))
+		}
+		switch n {
+		case 250, 260, 270, 280:
+			write("/gorecord/marks", bags.StringData(fmt.Sprintf("slow /odom: a long text of the mark number %d", n)))
+		case 2600:
+			write("/gorecord/marks", bags.StringData("silent /imu: 2 s"))
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// tap taps a row or the ruler at a time, which is seen, as a finger does.
+func (p *page) tap(topic string, at float64) {
+	p.t.Helper()
+	p.until("the address has what is shown", `location.hash.includes("from=")`)
+	p.eval(fmt.Sprintf(`(() => {
+		const rows = document.querySelector("#rows"), row = [...document.querySelectorAll(".row")].find((r) => r.firstChild.textContent === %q);
+		const box = (row ?? document.querySelector("#ruler")).getBoundingClientRect(), wide = innerWidth > 720;
+		const shown = new URLSearchParams(location.hash.slice(1)), from = Number(shown.get("from")), to = Number(shown.get("to"));
+		const [left, width] = wide ? [300, rows.clientWidth - 314] : [10, rows.clientWidth - 20];
+		const clientX = rows.getBoundingClientRect().left + left + (%g - from) / (to - from) * width;
+		for (const type of ["pointerdown", "pointerup"]) {
+			(row ? rows : document.querySelector("#ruler")).dispatchEvent(new PointerEvent(type, { bubbles: true, pointerId: 1, pointerType: "touch", clientX, clientY: box.bottom - 8 }));
+		}
+	})()`, topic, at))
+}
+
+// pixels is an expression: how many pixels of the rows have a color.
+func pixels(r, g, b int) string {
+	return fmt.Sprintf(`(() => {
+		const c = document.querySelector(".density");
+		if (!c?.width || !c.height) return 0;
+		const copy = new OffscreenCanvas(c.width, c.height).getContext("2d", { willReadFrequently: true });
+		copy.drawImage(c, 0, 0);
+		const d = copy.getImageData(0, 0, c.width, c.height).data;
+		let n = 0;
+		for (let i = 0; i < d.length; i += 4) if (d[i] === %d && d[i + 1] === %d && d[i + 2] === %d && d[i + 3] === 255) n++;
+		return n;
+	})()`, r, g, b)
+}
+
+// TestTrouble: what gobag gaps finds is seen, leads the list, and says what it is; a slow topic does not look like a silent
+// one, and one that comes now and then like neither.
+func TestTrouble(t *testing.T) {
+	t.Parallel()
+	for name, width := range widths {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			slow := open(t, serve(t, writeTrouble(t, true, false))+"#from=30&to=46&at=0", width, 900)
+			slow.until("the slow topic is marked", pixels(138, 90, 0)+" > 50")
+			slow.until("the exact times are there", `performance.getEntriesByType("resource").some((r) => r.name.includes("density") && r.name.includes("exact"))`)
+			if red := slow.eval(pixels(179, 38, 30)); red != "0" {
+				t.Errorf("%s pixels of a slow topic are those of a gap", red)
+			}
+			slow.fits("slow-" + name)
+
+			p := open(t, serve(t, writeTrouble(t, true, true)), width, 900)
+			p.until("the gaps are seen", pixels(179, 38, 30)+" > 50")
+			p.shows("#events summary", "/imu slow")
+			p.choose("/imu")
+			p.until("what was wrong with the topic is first", `(() => {
+				const texts = [...document.querySelectorAll("#event-list li")].map((li) => li.textContent);
+				const place = (text) => texts.findIndex((line) => line.includes(text));
+				return place("/imu slow") === 0 && place("10.02") === 1 && place("silent /imu") === 2 && place("/odom silent") === 3 && place("slow /odom") === 4 && place("/joy") < 0;
+			})()`)
+			p.tap("/imu", 55)
+			p.shows("#said", "/imu: no message for 10.0")
+			p.shows("#position", "+5")
+			p.tap("/imu", 35)
+			p.shows("#said", "/imu slow: ")
+			p.tap("", 52)
+			p.shows("#said", "mark: silent /imu: 2 s")
+			p.eval(`document.querySelector("#events").open = true; [...document.querySelectorAll("#event-list button")].find((b) => b.parentElement.textContent.includes("/odom silent")).click()`)
+			p.shows("#message-panel h2", "/odom")
+			p.shows("#position", "+65.")
+			p.fits("trouble-" + name)
+		})
+	}
+}
+
 // TestOpening: the page says how far the opening of bags is, and then shows them.
 func TestOpening(t *testing.T) {
 	t.Parallel()
