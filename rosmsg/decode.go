@@ -2,6 +2,7 @@ package rosmsg
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -48,6 +49,16 @@ func (m *Message) Get(name string) any {
 	if i := m.Type.field(name); i >= 0 {
 		return m.Values[i]
 	}
+	return nil
+}
+
+// Set sets a field to a value, which [Type.Encode] checks. The error is a [FieldError].
+func (m *Message) Set(name string, value any) error {
+	i := m.Type.field(name)
+	if i < 0 {
+		return &FieldError{Type: m.Type.name, Path: name, Reason: fmt.Sprintf("%s has no field %q%s", m.Type.name, clip(name), m.Type.wire.fieldsThere())}
+	}
+	m.Values[i] = value
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Encode returns the payload of a message with the values of v: a map with a value for each name of a field, a struct
 // of Go, a *[Message], or a pointer to one of them. What v leaves out is zero, and so is all that is nil. A name that
-// the type does not have is an error.
+// the type does not have is an error. Errors are an [EncodeError].
 //
 // A field of a struct stands for the field of the same name, whatever the case and the underscores of both: FrameID is
 // frame_id. The tag `ros:"name"` gives it another name, and `ros:"-"` leaves it out.
@@ -25,8 +25,6 @@ import (
 //	duration                time.Duration, [Span]
 //	a message               as v
 //	arrays                  a slice or an array of the above; of a fixed length, exactly that
-//
-// Errors are an [EncodeError].
 func (t *Type) Encode(v any) ([]byte, error) { return t.Append(nil, v) }
 
 // Append appends what [Type.Encode] returns to dst. With an error it returns dst as it was.
@@ -82,17 +80,9 @@ func (e *encoder) scalar(k Kind, v reflect.Value) (err error) {
 	case String:
 		e.dst, err = govalue.AppendString(e.dst, v)
 	case Time:
-		s, ok := v.Interface().(Stamp)
-		if !ok {
-			s.Secs, s.Nsecs, err = govalue.Time(v)
-		}
-		e.dst = le.AppendUint32(le.AppendUint32(e.dst, s.Secs), s.Nsecs)
+		e.dst, err = govalue.AppendTime(e.dst, v)
 	case Duration:
-		s, ok := v.Interface().(Span)
-		if !ok {
-			s.Secs, s.Nsecs, err = govalue.Duration(v)
-		}
-		e.dst = le.AppendUint32(le.AppendUint32(e.dst, uint32(s.Secs)), uint32(s.Nsecs))
+		e.dst, err = govalue.AppendDuration(e.dst, v)
 	default:
 		e.dst, err = govalue.AppendInteger(e.dst, v, int(8*k.size()), !k.unsigned())
 	}

@@ -76,6 +76,32 @@ func TestEncode(t *testing.T) {
 	}
 }
 
+// TestSet changes fields of a decoded message.
+func TestSet(t *testing.T) {
+	t.Parallel()
+	typ := parse(t, "p/Poses", poses)
+	m, err := typ.Decode(posesPayload())
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := m.Get("header").(*rosmsg.Message)
+	if err := header.Set("frame_id", "world"); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Set("last", false); err != nil {
+		t.Fatal(err)
+	}
+	var bad *rosmsg.FieldError
+	if err := header.Set("frame", "world"); !errors.As(err, &bad) || bad.Error() != `std_msgs/Header: path "frame": std_msgs/Header has no field "frame": it has seq, stamp, frame_id` {
+		t.Error(err)
+	}
+	got, err := typ.Encode(m)
+	want := bytes.Replace(posesPayload(), []byte("\x03\x00\x00\x00map"), []byte("\x05\x00\x00\x00world"), 1)
+	if want[len(want)-1] = 0; !bytes.Equal(got, want) || err != nil {
+		t.Errorf("% x, %v", got, err)
+	}
+}
+
 // TestEncodeZero leaves fields out.
 func TestEncodeZero(t *testing.T) {
 	t.Parallel()

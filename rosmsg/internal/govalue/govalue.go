@@ -126,9 +126,19 @@ func AppendString(dst []byte, v reflect.Value) ([]byte, error) {
 	return append(le.AppendUint32(dst, uint32(v.Len())), v.String()...), nil
 }
 
-// Time returns the seconds since 1970 and the nanoseconds of a time.Time, or of what has a method Std that returns
-// one, as rosbag.Time. The zero time.Time becomes zero.
-func Time(v reflect.Value) (secs, nsecs uint32, err error) {
+// stamp and span are what Convert makes of the types of rosmsg with these fields.
+type (
+	stamp struct{ Secs, Nsecs uint32 }
+	span  struct{ Secs, Nsecs int32 }
+)
+
+// AppendTime appends the seconds since 1970 and the nanoseconds of a time.Time, of what has a method Std that returns
+// one, as rosbag.Time, or of a struct of Secs and Nsecs, which stay as they are. The zero time.Time becomes zero.
+func AppendTime(dst []byte, v reflect.Value) ([]byte, error) {
+	if as := reflect.TypeFor[stamp](); v.CanConvert(as) {
+		s := v.Convert(as).Interface().(stamp)
+		return le.AppendUint32(le.AppendUint32(dst, s.Secs), s.Nsecs), nil
+	}
 	var t time.Time
 	switch x := v.Interface().(type) {
 	case time.Time:
@@ -136,31 +146,39 @@ func Time(v reflect.Value) (secs, nsecs uint32, err error) {
 	case interface{ Std() time.Time }:
 		t = x.Std()
 	default:
-		return 0, 0, mismatch(v, "a time")
+		return dst, mismatch(v, "a time")
 	}
+	secs := t.Unix()
 	if t.IsZero() {
-		return 0, 0, nil
+		secs = 0
 	}
-	if s := t.Unix(); s < 0 || s > math.MaxUint32 {
-		return 0, 0, fmt.Errorf("%v is not between 1970 and 2106", t)
+	if secs < 0 || secs > math.MaxUint32 {
+		return dst, fmt.Errorf("%v is not between 1970 and 2106", t)
 	}
-	return uint32(t.Unix()), uint32(t.Nanosecond()), nil
+	return le.AppendUint32(le.AppendUint32(dst, uint32(secs)), uint32(t.Nanosecond())), nil
 }
 
-// Duration returns the seconds, rounded down, and the nanoseconds after them of a time.Duration.
-func Duration(v reflect.Value) (secs, nsecs int32, err error) {
-	d, ok := v.Interface().(time.Duration)
-	if !ok {
-		return 0, 0, mismatch(v, "a time.Duration")
+// AppendDuration appends the seconds, rounded down, and the nanoseconds after them of a time.Duration, or a struct of
+// Secs and Nsecs as it is.
+func AppendDuration(dst []byte, v reflect.Value) ([]byte, error) {
+	var s span
+	if as := reflect.TypeFor[span](); v.CanConvert(as) {
+		s = v.Convert(as).Interface().(span)
+	} else {
+		d, ok := v.Interface().(time.Duration)
+		if !ok {
+			return dst, mismatch(v, "a time.Duration")
+		}
+		secs, nsecs := d/time.Second, d%time.Second
+		if nsecs < 0 {
+			secs, nsecs = secs-1, nsecs+time.Second
+		}
+		if secs < math.MinInt32 || secs > math.MaxInt32 {
+			return dst, fmt.Errorf("%v does not fit", d)
+		}
+		s = span{int32(secs), int32(nsecs)}
 	}
-	s, ns := d/time.Second, d%time.Second
-	if ns < 0 {
-		s, ns = s-1, ns+time.Second
-	}
-	if s < math.MinInt32 || s > math.MaxInt32 {
-		return 0, 0, fmt.Errorf("%v does not fit", d)
-	}
-	return int32(s), int32(ns), nil
+	return le.AppendUint32(le.AppendUint32(dst, uint32(s.Secs)), uint32(s.Nsecs)), nil
 }
 
 // mismatch says that a value is of a type that does not do.
