@@ -285,3 +285,24 @@ func ExampleStamp() {
 	fmt.Println(begun.Std(), took.Secs, took.Nsecs, took.Std())
 	// Output: 1970-01-01 00:00:10.000000005 +0000 UTC -1 999000000 -1ms
 }
+
+// Decode a message, change a field, and encode it again.
+func ExampleMessage_Set() {
+	t, err := rosmsg.Parse("geometry_msgs/PointStamped", pointStamped)
+	if err != nil {
+		panic(err)
+	}
+	m, err := t.Decode(payload())
+	if err != nil {
+		panic(err)
+	}
+	if err := m.Get("header").(*rosmsg.Message).Set("frame_id", "world"); err != nil {
+		panic(err)
+	}
+	changed, err := t.Encode(m)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(len(payload()), len(changed))
+	// Output: 43 45
+}
