@@ -9,12 +9,13 @@
 //
 // The unit of transfer is a frame: <u32 little endian length><payload>, in the same bytes on
 // a TCPROS connection and at the end of a message record in a bag. The package does not decode
-// messages; for services of std_srvs and for diagnostics there are types.
+// messages: package rosmsg does.
 //
 // It knows the ROS graph, but no bags or files. It does not trust peers or the master: it checks
 // every length before allocating memory, every wait has a deadline, and a slow or failing peer
 // never delays the data of another.
-//
+package tcpros
+
 // Goroutines: a Node owns its registrar, its two servers and the connector of its links; a
 // Subscription owns one goroutine for each publisher that it tries or receives from; a
 // Publication owns two for each subscriber, a Service one for each caller and one for each call.
@@ -27,4 +28,3 @@
 // sending), service; slaveapi (replies to other nodes). They do not know the node.
 //
 // Decisions: ADR 0096.
-package tcpros

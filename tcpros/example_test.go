@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/rosmsg"
 	"github.com/gorosbag/gorosbag/rosmsg/noetic"
+	"github.com/gorosbag/gorosbag/rosmsg/rossrv"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
@@ -129,14 +130,18 @@ func ExampleNode_Advertise() {
 func ExampleNode_CallService() {
 	n, stop := exampleNode()
 	defer stop()
+	setBool, err := rossrv.Parse("std_srvs/SetBool", "bool data\n---\nbool success\nstring message\n")
+	if err != nil {
+		panic(err)
+	}
 	service, err := n.AdvertiseService(tcpros.ServiceOptions{
 		Name: "light", Type: tcpros.SetBoolService,
 		Handle: func(_ context.Context, request []byte) ([]byte, error) {
-			on, err := tcpros.DecodeBool(request)
+			m, err := setBool.Request.Decode(request)
 			if err != nil {
 				return nil, err // the caller gets the text
 			}
-			return tcpros.Outcome{Success: true, Message: fmt.Sprint("the light is on: ", on)}.Encode(), nil
+			return setBool.Response.Encode(map[string]any{"success": true, "message": fmt.Sprint("the light is on: ", m.Get("data"))})
 		},
 	})
 	if err != nil {
@@ -152,12 +157,16 @@ func ExampleNode_CallService() {
 			break
 		}
 	}
-	answer, err := n.CallService(ctx, "light", tcpros.SetBoolService, tcpros.EncodeBool(true))
+	request, err := setBool.Request.Encode(map[string]any{"data": true})
+	if err != nil {
+		panic(err)
+	}
+	response, err := n.CallService(ctx, "light", tcpros.ServiceType{Type: setBool.Name, MD5Sum: setBool.MD5Sum}, request)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	outcome, err := tcpros.DecodeOutcome(answer)
-	fmt.Println(outcome.Message, err)
+	answer, err := setBool.Response.Decode(response)
+	fmt.Println(answer.Get("message"), err)
 	// Output: the light is on: true <nil>
 }

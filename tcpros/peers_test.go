@@ -13,6 +13,7 @@ import (
 	"github.com/aler9/goroslib/pkg/msgs/std_srvs"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -140,14 +141,14 @@ func TestGoroslibServiceClient(t *testing.T) {
 	m := newMaster(t)
 	n := newNode(t, nodeOptions("server", m.URI()).With(calm))
 	_, err := n.AdvertiseService(tcpros.ServiceOptions{Name: "/set", Type: tcpros.SetBoolService, Handle: func(_ context.Context, request []byte) ([]byte, error) {
-		on, err := tcpros.DecodeBool(request)
+		on, err := stdmsg.DecodeBool(request)
 		if err != nil {
 			return nil, err
 		}
 		if !on {
 			return nil, errors.New("not today")
 		}
-		return tcpros.Outcome{Success: on, Message: "it is on"}.Encode(), nil
+		return stdmsg.Outcome{Success: on, Message: "it is on"}.Encode(), nil
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -186,11 +187,11 @@ func TestGoroslibServiceProvider(t *testing.T) {
 	}
 	defer p.Close()
 	for _, on := range []bool{true, false} {
-		answer, err := n.CallService(t.Context(), "/set", tcpros.SetBoolService, tcpros.EncodeBool(on))
+		answer, err := n.CallService(t.Context(), "/set", tcpros.SetBoolService, stdmsg.EncodeBool(on))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o, err := tcpros.DecodeOutcome(answer); err != nil || o.Success != on || o.Message != "heard" {
+		if o, err := stdmsg.DecodeOutcome(answer); err != nil || o.Success != on || o.Message != "heard" {
 			t.Errorf("answered %+v, %v", o, err)
 		}
 	}

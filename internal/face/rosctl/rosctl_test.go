@@ -20,6 +20,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/face/command"
 	"github.com/gorosbag/gorosbag/internal/face/rosctl"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -73,8 +74,8 @@ func (p *program) commands() []command.Command {
 	}
 }
 
-func (p *program) status(node string) (time.Time, []tcpros.DiagnosticStatus) {
-	return time.Unix(1234, 0), []tcpros.DiagnosticStatus{{Name: node + ": calls", Message: fmt.Sprint(p.calls())}}
+func (p *program) status(node string) (time.Time, []stdmsg.DiagnosticStatus) {
+	return time.Unix(1234, 0), []stdmsg.DiagnosticStatus{{Name: node + ": calls", Message: fmt.Sprint(p.calls())}}
 }
 
 func (p *program) changed() <-chan struct{} {
@@ -153,7 +154,7 @@ func (w *world) call(name string, typ tcpros.ServiceType, request []byte) string
 		answer, err = w.other.CallService(w.t.Context(), "/prog/"+name, typ, request)
 		return err == nil
 	})
-	o, err := tcpros.DecodeOutcome(answer)
+	o, err := stdmsg.DecodeOutcome(answer)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -170,8 +171,8 @@ func TestServices(t *testing.T) {
 		want    string
 	}{
 		{"toggle", nil, "true: did toggle"},
-		{"lamp", tcpros.EncodeBool(true), "true: did lamp true"},
-		{"lamp", tcpros.EncodeBool(false), "true: did lamp false"},
+		{"lamp", stdmsg.EncodeBool(true), "true: did lamp true"},
+		{"lamp", stdmsg.EncodeBool(false), "true: did lamp false"},
 		{"refuse", nil, "false: there is nothing to do"},
 		{"is_on", nil, "true: did is_on"},
 		{"count", nil, "true: did count"},
@@ -403,7 +404,7 @@ func show(frame []byte) (s shown, err error) {
 	if frame == nil {
 		return s, errors.New("there is no status")
 	}
-	typ, err := rosmsg.Parse(tcpros.DiagnosticArrayType, tcpros.DiagnosticArrayDefinition)
+	typ, err := rosmsg.Parse(stdmsg.DiagnosticArrayType, stdmsg.DiagnosticArrayDefinition)
 	if err != nil {
 		return s, err
 	}
@@ -420,7 +421,7 @@ func TestStatusTopic(t *testing.T) {
 	w := serve(t)
 	sink := &statusSink{}
 	_, err := w.other.Subscribe(tcpros.SubscribeOptions{
-		Topic: "/prog/status", Type: tcpros.DiagnosticArrayType, MD5Sum: tcpros.DiagnosticArrayMD5Sum,
+		Topic: "/prog/status", Type: stdmsg.DiagnosticArrayType, MD5Sum: stdmsg.DiagnosticArrayMD5Sum(),
 		Open: func(tcpros.LinkInfo) (tcpros.LinkSink, error) { return sink, nil },
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/face/command"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -27,7 +28,7 @@ type Options struct {
 	KnownBy string
 	// Status returns the state of the program and of its parts. Their names begin with that of
 	// the node. Calls come one at a time.
-	Status func(node string) (stamp time.Time, parts []tcpros.DiagnosticStatus)
+	Status func(node string) (stamp time.Time, parts []stdmsg.DiagnosticStatus)
 	// Changed returns a channel that is closed at the next change of the status which has to be
 	// published at once.
 	Changed func() <-chan struct{}

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/face/command"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -22,12 +23,12 @@ func (s *Server) advertise(c *command.Command) error {
 		Handle: func(ctx context.Context, request []byte) ([]byte, error) {
 			given := command.Params{}
 			if c.Switch() {
-				on, err := tcpros.DecodeBool(request)
+				on, err := stdmsg.DecodeBool(request)
 				if err != nil {
 					return nil, err
 				}
 				given[c.Params[0].Name] = on
-			} else if err := tcpros.DecodeTrigger(request); err != nil {
+			} else if err := stdmsg.DecodeTrigger(request); err != nil {
 				return nil, err
 			}
 			o := call(ctx, c, given)
@@ -47,7 +48,7 @@ func serviceType(c *command.Command) tcpros.ServiceType {
 }
 
 // call carries out a command for a service.
-func call(ctx context.Context, c *command.Command, given command.Params) tcpros.Outcome {
+func call(ctx context.Context, c *command.Command, given command.Params) stdmsg.Outcome {
 	if !c.Patient {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, command.Patience)
@@ -56,9 +57,9 @@ func call(ctx context.Context, c *command.Command, given command.Params) tcpros.
 	result, err := c.Run(ctx, given)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return tcpros.Outcome{Message: fmt.Sprintf("not done within %v: it will be, after the messages that wait for the disk", command.Patience)}
+		return stdmsg.Outcome{Message: fmt.Sprintf("not done within %v: it will be, after the messages that wait for the disk", command.Patience)}
 	case err != nil:
-		return tcpros.Outcome{Message: err.Error()}
+		return stdmsg.Outcome{Message: err.Error()}
 	}
-	return tcpros.Outcome{Success: true, Message: result.Text}
+	return stdmsg.Outcome{Success: true, Message: result.Text}
 }

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -50,9 +51,9 @@ func (s *Server) awaitRegistration(ctx context.Context) {
 func (s *Server) publishStatus(ctx context.Context) {
 	topic, err := s.Node.Advertise(tcpros.AdvertiseOptions{
 		Topic:             StatusTopic,
-		Type:              tcpros.DiagnosticArrayType,
-		MD5Sum:            tcpros.DiagnosticArrayMD5Sum,
-		MessageDefinition: tcpros.DiagnosticArrayDefinition,
+		Type:              stdmsg.DiagnosticArrayType,
+		MD5Sum:            stdmsg.DiagnosticArrayMD5Sum(),
+		MessageDefinition: stdmsg.DiagnosticArrayDefinition,
 		Latching:          true,
 		QueueFrames:       1, // a slow subscriber needs only the latest status
 		Transient:         true,
@@ -90,7 +91,7 @@ func (s *Server) publishStatus(ctx context.Context) {
 
 // status returns a frame with a diagnostic_msgs/DiagnosticArray.
 func (s *Server) status() []byte {
-	d := tcpros.DiagnosticArray{Seq: s.seq}
+	d := stdmsg.DiagnosticArray{Seq: s.seq}
 	s.seq++
 	d.Stamp, d.Status = s.Status(s.Node.Name())
 	return d.AppendFrame(nil)

@@ -16,6 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/options"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/internal/view/live"
 	"github.com/gorosbag/gorosbag/internal/view/live/foxglove"
 	"github.com/gorosbag/gorosbag/internal/view/look"
@@ -31,7 +32,7 @@ type Face interface {
 	// KnownBy returns the service by which clients recognize the program.
 	KnownBy() string
 	// Status returns the state for the topic ~status, see rosctl.Options.
-	Status(node string) (stamp time.Time, parts []tcpros.DiagnosticStatus)
+	Status(node string) (stamp time.Time, parts []stdmsg.DiagnosticStatus)
 	// Service returns the state for systemd. ctx is done when the program is about to end.
 	Service(ctx context.Context, node *tcpros.Node) sdnotify.State
 }

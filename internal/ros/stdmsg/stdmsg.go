@@ -10,16 +10,10 @@ import (
 
 	"github.com/aler9/goroslib/pkg/msgproc"
 	"github.com/aler9/goroslib/pkg/protocommon"
-	"github.com/aler9/goroslib/pkg/serviceproc"
 )
 
 // MD5Sum returns the md5sum of a message, such as std_msgs.Float64{}.
 func MD5Sum(msg any) string { return must(msgproc.MD5(msg)) }
-
-// Service returns type and md5sum of a service, such as std_srvs.Trigger{}.
-func Service(srv any) (typ, md5sum string) {
-	return must(serviceproc.Type(srv)), must(serviceproc.MD5(srv))
-}
 
 // must returns v, and panics on an error: the caller has passed a Go type that is no message.
 func must(v string, err error) string {

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // Report says when the account of a recording is written at the end of its last bag,
@@ -27,10 +27,10 @@ const ReportTopic = "/gorecord/summary"
 
 // diagnostics returns the account as a message: one status for the recording, and one for each topic that has
 // losses.
-func diagnostics(s *control.Summary, at time.Time) *tcpros.DiagnosticArray {
-	whole := tcpros.DiagnosticStatus{
+func diagnostics(s *control.Summary, at time.Time) *stdmsg.DiagnosticArray {
+	whole := stdmsg.DiagnosticStatus{
 		Name: "gorecord", Message: "complete", Level: level(s.Dropped(), s.Losses() != ""),
-		Values: []tcpros.DiagnosticValue{
+		Values: []stdmsg.DiagnosticValue{
 			number("messages", s.Messages()), number("lost", s.Dropped()), number("missed", s.Missed()), number("links_lost", uint64(s.LinksLost())),
 		},
 	}
@@ -38,13 +38,13 @@ func diagnostics(s *control.Summary, at time.Time) *tcpros.DiagnosticArray {
 	case text != "":
 		whole.Message = text
 	case unmet != "":
-		whole.Message, whole.Level = "expectations were not met: "+unmet, tcpros.DiagnosticWarn
+		whole.Message, whole.Level = "expectations were not met: "+unmet, stdmsg.DiagnosticWarn
 	}
-	d := &tcpros.DiagnosticArray{Stamp: at, Status: []tcpros.DiagnosticStatus{whole}}
+	d := &stdmsg.DiagnosticArray{Stamp: at, Status: []stdmsg.DiagnosticStatus{whole}}
 	for i := range s.Findings {
 		f := &s.Findings[i]
-		d.Status = append(d.Status, tcpros.DiagnosticStatus{
-			Name: "gorecord: " + f.Topic, Message: f.Kind.String(), Level: tcpros.DiagnosticWarn, Values: []tcpros.DiagnosticValue{
+		d.Status = append(d.Status, stdmsg.DiagnosticStatus{
+			Name: "gorecord: " + f.Topic, Message: f.Kind.String(), Level: stdmsg.DiagnosticWarn, Values: []stdmsg.DiagnosticValue{
 				number("episodes", uint64(f.Episodes)), number("untold", uint64(f.Untold)),
 				{Key: "seconds", Value: fmt.Sprintf("%.1f", f.Time.Seconds())},
 				{Key: "against --expect", Value: strconv.FormatBool(f.Expected)},
@@ -54,7 +54,7 @@ func diagnostics(s *control.Summary, at time.Time) *tcpros.DiagnosticArray {
 	for i := range s.Topics {
 		one := control.Summary{Topics: s.Topics[i : i+1]}
 		if text := one.Losses(); text != "" {
-			d.Status = append(d.Status, tcpros.DiagnosticStatus{
+			d.Status = append(d.Status, stdmsg.DiagnosticStatus{
 				Name: "gorecord: " + s.Topics[i].Topic, Message: text, Level: level(one.Dropped(), true), Values: losses(&s.Topics[i]),
 			})
 		}
@@ -63,8 +63,8 @@ func diagnostics(s *control.Summary, at time.Time) *tcpros.DiagnosticArray {
 }
 
 // losses lists what is missing from one topic, and why.
-func losses(t *control.TopicSummary) []tcpros.DiagnosticValue {
-	values := []tcpros.DiagnosticValue{number("messages", t.Messages)}
+func losses(t *control.TopicSummary) []stdmsg.DiagnosticValue {
+	values := []stdmsg.DiagnosticValue{number("messages", t.Messages)}
 	for _, cause := range slices.Sorted(maps.Keys(t.Dropped)) {
 		values = append(values, number("lost: "+cause, t.Dropped[cause]))
 	}
@@ -75,25 +75,25 @@ func losses(t *control.TopicSummary) []tcpros.DiagnosticValue {
 		if p.LinksLost > 0 {
 			values = append(values,
 				number("links_lost to "+p.CallerID, uint64(p.LinksLost)),
-				tcpros.DiagnosticValue{Key: "seconds without " + p.CallerID, Value: fmt.Sprintf("%.1f", p.Without.Seconds())})
+				stdmsg.DiagnosticValue{Key: "seconds without " + p.CallerID, Value: fmt.Sprintf("%.1f", p.Without.Seconds())})
 		}
 	}
 	return values
 }
 
-func number(key string, n uint64) tcpros.DiagnosticValue {
-	return tcpros.DiagnosticValue{Key: key, Value: strconv.FormatUint(n, 10)}
+func number(key string, n uint64) stdmsg.DiagnosticValue {
+	return stdmsg.DiagnosticValue{Key: key, Value: strconv.FormatUint(n, 10)}
 }
 
 // level returns an error for messages that the recorder has dropped, and a warning for other losses.
-func level(dropped uint64, lossy bool) tcpros.DiagnosticLevel {
+func level(dropped uint64, lossy bool) stdmsg.DiagnosticLevel {
 	switch {
 	case dropped > 0:
-		return tcpros.DiagnosticError
+		return stdmsg.DiagnosticError
 	case lossy:
-		return tcpros.DiagnosticWarn
+		return stdmsg.DiagnosticWarn
 	}
-	return tcpros.DiagnosticOK
+	return stdmsg.DiagnosticOK
 }
 
 // LossReport returns a function that makes the account of a recording as a frame with a stamp. That function

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -183,7 +184,7 @@ func (g *Graph) listed(ctx context.Context, known statusTopics) (names []string,
 // a bag that is played holds no more than that bag.
 func (g *Graph) ofTool(ctx context.Context, t tcpros.TopicInfo, known statusTopics) bool {
 	node, ok := strings.CutSuffix(t.Name, "/status")
-	if !ok || t.Type != tcpros.DiagnosticArrayType {
+	if !ok || t.Type != stdmsg.DiagnosticArrayType {
 		return false
 	}
 	if tool, asked := known[t.Name]; asked {

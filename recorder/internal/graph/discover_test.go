@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/recorder/internal/testgraph"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -71,11 +72,11 @@ func TestStatusOfTools(t *testing.T) {
 		topic, typ string
 		want       bool
 	}{
-		{"/play_1/status", tcpros.DiagnosticArrayType, true},
-		{"/rec/status", tcpros.DiagnosticArrayType, true},
+		{"/play_1/status", stdmsg.DiagnosticArrayType, true},
+		{"/rec/status", stdmsg.DiagnosticArrayType, true},
 		{"/play_1/status", "std_msgs/String", false},
-		{"/play_1/state", tcpros.DiagnosticArrayType, false},
-		{"/battery/status", tcpros.DiagnosticArrayType, false},
+		{"/play_1/state", stdmsg.DiagnosticArrayType, false},
+		{"/battery/status", stdmsg.DiagnosticArrayType, false},
 	}
 	for _, tc := range tests {
 		if got := r.ofTool(t.Context(), tcpros.TopicInfo{Name: tc.topic, Type: tc.typ}, known); got != tc.want {
@@ -84,14 +85,14 @@ func TestStatusOfTools(t *testing.T) {
 	}
 	g.Services = nil // the tools end
 	for _, topic := range []string{"/rec/status", "/play_1/status"} {
-		if !r.ofTool(t.Context(), tcpros.TopicInfo{Name: topic, Type: tcpros.DiagnosticArrayType}, known) {
+		if !r.ofTool(t.Context(), tcpros.TopicInfo{Name: topic, Type: stdmsg.DiagnosticArrayType}, known) {
 			t.Errorf("%s: a tool that ends is taken for a robot", topic)
 		}
 	}
 	late, cancel := context.WithCancel(t.Context())
 	cancel()
 	for topic, want := range map[string]bool{"/battery/status": false, "/motor/status": true} {
-		if got := r.ofTool(late, tcpros.TopicInfo{Name: topic, Type: tcpros.DiagnosticArrayType}, known); got != want {
+		if got := r.ofTool(late, tcpros.TopicInfo{Name: topic, Type: stdmsg.DiagnosticArrayType}, known); got != want {
 			t.Errorf("without an answer of the master: %s: %t", topic, got)
 		}
 	}

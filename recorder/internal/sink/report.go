@@ -5,11 +5,11 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/rosbag"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // writeReport writes the account of losses at the end of a file: all messages that were queued before are in the
@@ -29,7 +29,7 @@ func (s *Sink) writeReport() error {
 	if frame == nil {
 		return nil
 	}
-	conn := s.cfg.In.OpenReport(s.cfg.ReportTopic, intake.OwnType{Name: tcpros.DiagnosticArrayType, MD5Sum: tcpros.DiagnosticArrayMD5Sum, Definition: tcpros.DiagnosticArrayDefinition})
+	conn := s.cfg.In.OpenReport(s.cfg.ReportTopic, intake.OwnType{Name: stdmsg.DiagnosticArrayType, MD5Sum: stdmsg.DiagnosticArrayMD5Sum(), Definition: stdmsg.DiagnosticArrayDefinition})
 	if err := s.writeOwn(conn, at, frame); err != nil {
 		s.cfg.Log.Warn("the account of losses is not in the bag", zap.String("file", s.Current().Target()), zap.Error(err))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/integration/harness/bags"
@@ -33,7 +34,7 @@ func TestNotesAndMarks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := tcpros.DecodeOutcome(answer)
+		o, err := stdmsg.DecodeOutcome(answer)
 		if err != nil || !o.Success {
 			t.Fatalf("%s: %+v, %v", service, o, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/internal/testkit"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
@@ -94,11 +95,11 @@ func TestServicesOfROS(t *testing.T) {
 			_, err := n.Master().LookupService(t.Context(), "/player/pause_playback")
 			return err == nil
 		})
-		got, err := n.CallService(t.Context(), "/player/pause_playback", tcpros.SetBoolService, tcpros.EncodeBool(true))
+		got, err := n.CallService(t.Context(), "/player/pause_playback", tcpros.SetBoolService, stdmsg.EncodeBool(true))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o, err := tcpros.DecodeOutcome(got); err != nil || !o.Success || !strings.Contains(o.Message, "paused") {
+		if o, err := stdmsg.DecodeOutcome(got); err != nil || !o.Success || !strings.Contains(o.Message, "paused") {
 			t.Errorf("roscpp answers %+v, %v", o, err)
 		}
 		got, err = n.CallService(t.Context(), "/refuser/get_loggers", getLoggers, nil)
@@ -174,14 +175,14 @@ func TestServiceForROSCPP(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	n := peers.Node(g, "ours")
 	serve(g, n, "/ours/set", tcpros.SetBoolService, func(_ context.Context, request []byte) ([]byte, error) {
-		on, err := tcpros.DecodeBool(request)
+		on, err := stdmsg.DecodeBool(request)
 		if err != nil {
 			return nil, err
 		}
 		if !on {
 			return nil, errors.New("off is not for sale")
 		}
-		return tcpros.Outcome{Success: on, Message: fmt.Sprint("set to ", on)}.Encode(), nil
+		return stdmsg.Outcome{Success: on, Message: fmt.Sprint("set to ", on)}.Encode(), nil
 	})
 	harness.Contains(t, g.Run(compile(g, "caller.cpp"), "/ours/set"), "1 1 set to true\n0 0 \n1 1 set to true\n", "off is not for sale")
 }

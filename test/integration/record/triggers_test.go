@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
@@ -141,7 +142,7 @@ func TestTriggersMarkPinSnapshot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o, err := tcpros.DecodeOutcome(answer); err != nil || !o.Success {
+		if o, err := stdmsg.DecodeOutcome(answer); err != nil || !o.Success {
 			t.Fatalf("%+v, %v", o, err)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/player/control"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // phaseTexts are what a status says of the phases of Run.
@@ -25,7 +25,7 @@ var phaseTexts = [...]string{
 }
 
 // Status returns the state of play and of its topics, for rosctl.
-func (f *Face) Status(node string) (stamp time.Time, parts []tcpros.DiagnosticStatus) {
+func (f *Face) Status(node string) (stamp time.Time, parts []stdmsg.DiagnosticStatus) {
 	stamp = time.Now()
 	c, err := f.controlOrError()
 	if err != nil {
@@ -36,21 +36,21 @@ func (f *Face) Status(node string) (stamp time.Time, parts []tcpros.DiagnosticSt
 }
 
 // diagnostics describes play, then its topics.
-func diagnostics(node string, s *control.Stats) []tcpros.DiagnosticStatus {
-	parts := []tcpros.DiagnosticStatus{playDiagnostics(node, s)}
+func diagnostics(node string, s *control.Stats) []stdmsg.DiagnosticStatus {
+	parts := []stdmsg.DiagnosticStatus{playDiagnostics(node, s)}
 	for i := range s.Topics {
 		parts = append(parts, topicDiagnostics(node, &s.Topics[i]))
 	}
 	return parts
 }
 
-func playDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
+func playDiagnostics(node string, s *control.Stats) stdmsg.DiagnosticStatus {
 	dropped := s.Dropped()
 	var bookmarks []string
 	for _, b := range s.Bookmarks {
 		bookmarks = append(bookmarks, precise(b))
 	}
-	d := tcpros.DiagnosticStatus{Name: node + ": playing", Message: state(s), Values: []tcpros.DiagnosticValue{
+	d := stdmsg.DiagnosticStatus{Name: node + ": playing", Message: state(s), Values: []stdmsg.DiagnosticValue{
 		{Key: "phase", Value: phaseTexts[s.Phase]},
 		{Key: "paused", Value: strconv.FormatBool(s.Paused)},
 		{Key: "paused by topic", Value: s.PausedBy},
@@ -77,11 +77,11 @@ func playDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
 		{Key: "pauses on topics", Value: strconv.FormatBool(s.PauseOnTopics)},
 	}}
 	if dropped > 0 {
-		d.Level = tcpros.DiagnosticWarn
+		d.Level = stdmsg.DiagnosticWarn
 		d.Message += fmt.Sprintf("; %d dropped", dropped)
 	}
 	if s.Damage.Places > 0 {
-		d.Level = tcpros.DiagnosticWarn
+		d.Level = stdmsg.DiagnosticWarn
 		d.Message += fmt.Sprintf("; %s lost in damaged places (%d)", s.Damage.Lost(), s.Damage.Places)
 	}
 	return d
@@ -108,11 +108,11 @@ func state(s *control.Stats) string {
 
 func factor(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
 
-func topicDiagnostics(node string, t *control.TopicStats) tcpros.DiagnosticStatus {
-	d := tcpros.DiagnosticStatus{
+func topicDiagnostics(node string, t *control.TopicStats) stdmsg.DiagnosticStatus {
+	d := stdmsg.DiagnosticStatus{
 		Name:    node + ": " + t.Name,
 		Message: fmt.Sprintf("%s, %s", wording.Plural(t.Messages, "message"), humanize.IBytes(t.Bytes)),
-		Values: []tcpros.DiagnosticValue{
+		Values: []stdmsg.DiagnosticValue{
 			{Key: "type", Value: t.Type},
 			{Key: "latching", Value: strconv.FormatBool(t.Latching)},
 			{Key: "off", Value: strconv.FormatBool(t.Off)},
@@ -126,14 +126,14 @@ func topicDiagnostics(node string, t *control.TopicStats) tcpros.DiagnosticStatu
 	for i := range t.Subscribers {
 		sub := &t.Subscribers[i]
 		if sub.Dropped > 0 {
-			d.Values = append(d.Values, tcpros.DiagnosticValue{Key: "dropped for " + sub.CallerID, Value: strconv.FormatUint(sub.Dropped, 10)})
+			d.Values = append(d.Values, stdmsg.DiagnosticValue{Key: "dropped for " + sub.CallerID, Value: strconv.FormatUint(sub.Dropped, 10)})
 		}
 	}
 	switch {
 	case t.Off:
 		d.Message = "off"
 	case t.Dropped > 0:
-		d.Level = tcpros.DiagnosticWarn
+		d.Level = stdmsg.DiagnosticWarn
 		d.Message += fmt.Sprintf("; %d dropped", t.Dropped)
 	}
 	return d

@@ -6,13 +6,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // value returns a value of a part.
-func value(parts []tcpros.DiagnosticStatus, part int, key string) string {
+func value(parts []stdmsg.DiagnosticStatus, part int, key string) string {
 	for _, v := range parts[part].Values {
 		if v.Key == key {
 			return v.Value
@@ -68,7 +69,7 @@ func TestPlayStatus(t *testing.T) {
 		if value(s, 0, "lost in damaged places") != tc.lost || value(s, 0, "damaged places") != tc.places {
 			t.Errorf("%+v: %q, %q", tc.damage, value(s, 0, "lost in damaged places"), value(s, 0, "damaged places"))
 		}
-		level, text := tcpros.DiagnosticWarn, "registering topics at 0.000 s of 0.000 s; "+tc.lost+" lost in damaged places ("+tc.places+")"
+		level, text := stdmsg.DiagnosticWarn, "registering topics at 0.000 s of 0.000 s; "+tc.lost+" lost in damaged places ("+tc.places+")"
 		if tc.damage.Places == 0 {
 			level, text = 0, "registering topics at 0.000 s of 0.000 s"
 		}

@@ -8,30 +8,30 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // Status returns the state of the recording and of its topics, for rosctl. Calls come one at a
 // time.
-func (f *Face) Status(node string) (stamp time.Time, parts []tcpros.DiagnosticStatus) {
+func (f *Face) Status(node string) (stamp time.Time, parts []stdmsg.DiagnosticStatus) {
 	stats, err := f.control.Stats()
 	if err != nil {
-		return time.Now(), []tcpros.DiagnosticStatus{{Level: tcpros.DiagnosticStale, Name: node + ": recording", Message: "not recording"}}
+		return time.Now(), []stdmsg.DiagnosticStatus{{Level: stdmsg.DiagnosticStale, Name: node + ": recording", Message: "not recording"}}
 	}
 	return stats.Taken, diagnostics(node, &stats, &f.onGraph)
 }
 
 // diagnostics describes the recording, then its topics.
-func diagnostics(node string, s *control.Stats, r *rates) []tcpros.DiagnosticStatus {
+func diagnostics(node string, s *control.Stats, r *rates) []stdmsg.DiagnosticStatus {
 	r.update(s)
-	parts := []tcpros.DiagnosticStatus{recordDiagnostics(node, s)}
+	parts := []stdmsg.DiagnosticStatus{recordDiagnostics(node, s)}
 	wrong := problems(s)
 	for i := range s.Topics {
 		t := topicDiagnostics(node, s, &s.Topics[i], r.topics[s.Topics[i].Topic].messages)
 		if found := wrong[s.Topics[i].Topic]; len(found) > 0 {
-			t.Level = tcpros.DiagnosticWarn
+			t.Level = stdmsg.DiagnosticWarn
 			t.Message += "; " + strings.Join(found, "; ")
 		}
 		parts = append(parts, t)
@@ -39,7 +39,7 @@ func diagnostics(node string, s *control.Stats, r *rates) []tcpros.DiagnosticSta
 	return parts
 }
 
-func recordDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
+func recordDiagnostics(node string, s *control.Stats) stdmsg.DiagnosticStatus {
 	message := s.State.String()
 	switch {
 	case s.File != "":
@@ -47,7 +47,7 @@ func recordDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
 	case s.Snapshots.Mode == control.SnapshotOnly:
 		message += " for snapshots"
 	}
-	d := tcpros.DiagnosticStatus{Name: node + ": recording", Message: message, Values: []tcpros.DiagnosticValue{
+	d := stdmsg.DiagnosticStatus{Name: node + ": recording", Message: message, Values: []stdmsg.DiagnosticValue{
 		{Key: "state", Value: s.State.String()},
 		{Key: "file", Value: s.File},
 		{Key: "part", Value: strconv.Itoa(s.Part)},
@@ -59,38 +59,38 @@ func recordDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
 	}}
 	dropped, missed := s.Dropped(), s.Missed()
 	d.Values = append(d.Values,
-		tcpros.DiagnosticValue{Key: "disk free bytes", Value: knownOr(s.DiskFree, "unknown")},
-		tcpros.DiagnosticValue{Key: "seconds until the disk is full", Value: knownOr(int64(s.TimeLeft/time.Second), "unknown")},
-		tcpros.DiagnosticValue{Key: "dropped", Value: strconv.FormatUint(dropped, 10)},
-		tcpros.DiagnosticValue{Key: "missed", Value: strconv.FormatUint(missed, 10)},
-		tcpros.DiagnosticValue{Key: "publishers refused", Value: strconv.Itoa(s.Refused())})
+		stdmsg.DiagnosticValue{Key: "disk free bytes", Value: knownOr(s.DiskFree, "unknown")},
+		stdmsg.DiagnosticValue{Key: "seconds until the disk is full", Value: knownOr(int64(s.TimeLeft/time.Second), "unknown")},
+		stdmsg.DiagnosticValue{Key: "dropped", Value: strconv.FormatUint(dropped, 10)},
+		stdmsg.DiagnosticValue{Key: "missed", Value: strconv.FormatUint(missed, 10)},
+		stdmsg.DiagnosticValue{Key: "publishers refused", Value: strconv.Itoa(s.Refused())})
 	if s.Snapshots.Mode != control.SnapshotOff {
 		d.Values = append(d.Values,
-			tcpros.DiagnosticValue{Key: "snapshots", Value: strconv.Itoa(s.Snapshots.Taken)},
-			tcpros.DiagnosticValue{Key: "snapshot file", Value: s.Snapshots.File},
-			tcpros.DiagnosticValue{Key: "seconds before a snapshot", Value: seconds(s.Snapshots.Held)})
+			stdmsg.DiagnosticValue{Key: "snapshots", Value: strconv.Itoa(s.Snapshots.Taken)},
+			stdmsg.DiagnosticValue{Key: "snapshot file", Value: s.Snapshots.File},
+			stdmsg.DiagnosticValue{Key: "seconds before a snapshot", Value: seconds(s.Snapshots.Held)})
 	}
 	if s.Handover != nil {
 		uploadDiagnostics(&d, s.Handover)
 	}
 	if dropped+missed > 0 {
-		d.Level = tcpros.DiagnosticWarn
+		d.Level = stdmsg.DiagnosticWarn
 		d.Message += lost(dropped, missed)
 	}
 	if n := s.Refused(); n > 0 {
-		d.Level = tcpros.DiagnosticWarn
+		d.Level = stdmsg.DiagnosticWarn
 		d.Message += fmt.Sprintf("; %s refused for want of memory or file descriptors", wording.Plural(n, "publisher"))
 	}
 	if text := wrong(s); text != "" {
-		d.Level = tcpros.DiagnosticWarn
+		d.Level = stdmsg.DiagnosticWarn
 		d.Message += "; " + text
 	}
 	if s.Unread != "" {
-		d.Level = tcpros.DiagnosticWarn
+		d.Level = stdmsg.DiagnosticWarn
 		d.Message += "; replies of the master cannot be read in full: " + s.Unread
 	}
 	if s.TimeLeft >= 0 && s.TimeLeft < LowTime {
-		d.Level = tcpros.DiagnosticWarn
+		d.Level = stdmsg.DiagnosticWarn
 		d.Message += fmt.Sprintf("; the disk will be full in %v", s.TimeLeft.Round(time.Second))
 	}
 	return d
@@ -98,22 +98,22 @@ func recordDiagnostics(node string, s *control.Stats) tcpros.DiagnosticStatus {
 
 // uploadDiagnostics describes the upload of finished bags. An unreachable store is no warning: mobile
 // robots leave their network.
-func uploadDiagnostics(d *tcpros.DiagnosticStatus, h *control.HandoverStats) {
+func uploadDiagnostics(d *stdmsg.DiagnosticStatus, h *control.HandoverStats) {
 	d.Values = append(d.Values,
-		tcpros.DiagnosticValue{Key: "uploads waiting", Value: strconv.Itoa(h.Waiting)},
-		tcpros.DiagnosticValue{Key: "bytes waiting for upload", Value: strconv.FormatInt(h.WaitingBytes, 10)},
-		tcpros.DiagnosticValue{Key: "uploaded", Value: strconv.Itoa(h.Done)},
-		tcpros.DiagnosticValue{Key: "failed tries of uploads", Value: strconv.Itoa(h.Failures)},
-		tcpros.DiagnosticValue{Key: "why the last upload failed", Value: h.Err},
-		tcpros.DiagnosticValue{Key: "store", Value: h.State.String()},
-		tcpros.DiagnosticValue{Key: "store since", Value: h.StateSince.UTC().Format(time.RFC3339)},
-		tcpros.DiagnosticValue{Key: "what is wrong with the store", Value: h.StateErr})
+		stdmsg.DiagnosticValue{Key: "uploads waiting", Value: strconv.Itoa(h.Waiting)},
+		stdmsg.DiagnosticValue{Key: "bytes waiting for upload", Value: strconv.FormatInt(h.WaitingBytes, 10)},
+		stdmsg.DiagnosticValue{Key: "uploaded", Value: strconv.Itoa(h.Done)},
+		stdmsg.DiagnosticValue{Key: "failed tries of uploads", Value: strconv.Itoa(h.Failures)},
+		stdmsg.DiagnosticValue{Key: "why the last upload failed", Value: h.Err},
+		stdmsg.DiagnosticValue{Key: "store", Value: h.State.String()},
+		stdmsg.DiagnosticValue{Key: "store since", Value: h.StateSince.UTC().Format(time.RFC3339)},
+		stdmsg.DiagnosticValue{Key: "what is wrong with the store", Value: h.StateErr})
 	if h.State == control.HandoverFailing {
-		d.Level = tcpros.DiagnosticWarn
+		d.Level = stdmsg.DiagnosticWarn
 		d.Message += "; the store refuses uploads: " + h.StateErr
 	}
 	if h.Refused+h.Lost > 0 {
-		d.Level = tcpros.DiagnosticWarn
+		d.Level = stdmsg.DiagnosticWarn
 		d.Message += fmt.Sprintf("; %s cannot be uploaded", wording.Plural(h.Refused+h.Lost, "bag"))
 	}
 }
@@ -142,14 +142,14 @@ func knownOr(n int64, otherwise string) string {
 
 const noPublisher = "no publisher"
 
-func topicDiagnostics(node string, s *control.Stats, t *control.TopicStats, hz float64) tcpros.DiagnosticStatus {
+func topicDiagnostics(node string, s *control.Stats, t *control.TopicStats, hz float64) stdmsg.DiagnosticStatus {
 	if t.Type == "" && t.Publishers == 0 { // never was one: a master lists thousands of topics of nodes that crashed
-		return tcpros.DiagnosticStatus{Level: tcpros.DiagnosticStale, Name: node + ": " + t.Topic, Message: noPublisher}
+		return stdmsg.DiagnosticStatus{Level: stdmsg.DiagnosticStale, Name: node + ": " + t.Topic, Message: noPublisher}
 	}
-	d := tcpros.DiagnosticStatus{
+	d := stdmsg.DiagnosticStatus{
 		Name:    node + ": " + t.Topic,
 		Message: fmt.Sprintf("%.1f Hz, %s", hz, humanize.IBytes(t.Bytes)),
-		Values: []tcpros.DiagnosticValue{
+		Values: []stdmsg.DiagnosticValue{
 			{Key: "type", Value: t.Type},
 			{Key: "publishers", Value: strconv.Itoa(t.Publishers)},
 			{Key: "messages", Value: strconv.FormatUint(t.Messages, 10)},
@@ -163,14 +163,14 @@ func topicDiagnostics(node string, s *control.Stats, t *control.TopicStats, hz f
 		},
 	}
 	if !t.Last.IsZero() {
-		d.Values = append(d.Values, tcpros.DiagnosticValue{Key: "seconds since the last", Value: seconds(s.Taken.Sub(t.Last))})
+		d.Values = append(d.Values, stdmsg.DiagnosticValue{Key: "seconds since the last", Value: seconds(s.Taken.Sub(t.Last))})
 	}
 	switch {
 	case t.Dropped+t.Missed > 0:
-		d.Level = tcpros.DiagnosticWarn
+		d.Level = stdmsg.DiagnosticWarn
 		d.Message += lost(t.Dropped, t.Missed)
 	case t.Publishers == 0:
-		d.Level = tcpros.DiagnosticStale
+		d.Level = stdmsg.DiagnosticStale
 		d.Message = noPublisher
 	}
 	return d

@@ -8,13 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/internal/ros/finding"
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // value returns a value of a part.
-func value(parts []tcpros.DiagnosticStatus, part int, key string) string {
+func value(parts []stdmsg.DiagnosticStatus, part int, key string) string {
 	for _, v := range parts[part].Values {
 		if v.Key == key {
 			return v.Value

@@ -1,18 +1,19 @@
 package peers
 
 import (
+	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
 // SetPaused calls ~pause_playback of a player and returns success and message.
-func SetPaused(g *harness.Graph, n *tcpros.Node, player string, paused bool) tcpros.Outcome {
+func SetPaused(g *harness.Graph, n *tcpros.Node, player string, paused bool) stdmsg.Outcome {
 	g.T.Helper()
-	answer, err := n.CallService(g.T.Context(), player+"/pause_playback", tcpros.SetBoolService, tcpros.EncodeBool(paused))
+	answer, err := n.CallService(g.T.Context(), player+"/pause_playback", tcpros.SetBoolService, stdmsg.EncodeBool(paused))
 	if err != nil {
 		g.T.Fatal(err)
 	}
-	o, err := tcpros.DecodeOutcome(answer)
+	o, err := stdmsg.DecodeOutcome(answer)
 	if err != nil {
 		g.T.Fatal(err)
 	}
