@@ -20,7 +20,7 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 	if in.mode.State != control.StateRecording {
 		c.NoteUnrecorded(count)
 		if c.Latching() {
-			in.latched.Remember(c.Source(), rosbag.LastFrame(run))
+			in.Buffers.latched.Remember(c.Source(), rosbag.LastFrame(run))
 		}
 		return
 	}
@@ -56,7 +56,7 @@ func (in *Intake) addLocked(c *account.Connection, run []byte, count int, times 
 		case in.mode.State != control.StateRecording: // paused or stopped while this link waited for room
 			c.NoteUnrecorded(count)
 			return
-		case !in.pool.Admits(c.Topic().Memory(), in.pool.Weight(len(run)+count*RecordOverhead+c.NewRecord(in.rotation.Part())), true):
+		case !in.Buffers.pool.Admits(c.Topic().Memory(), in.Buffers.pool.Weight(len(run)+count*RecordOverhead+c.NewRecord(in.rotation.Part())), true):
 			c.Topic().Drop(control.DropBufferFull, uint64(count))
 			return
 		case in.filling.Open == nil && !in.waitForChunkLocked(c.Topic()):
@@ -69,11 +69,11 @@ func (in *Intake) addLocked(c *account.Connection, run []byte, count int, times 
 		wanted := int(c.Topic().Wanted(uint64(count)))
 		n, size := in.filling.Fit(run, wanted, wanted == count)
 		in.filling.Append(c.Conn(), times.takeLocked(in, n), run[:size], n, times.received)
-		in.filling.Open.Add(c.Topic().Memory(), in.pool.Weight(size+n*RecordOverhead))
+		in.filling.Open.Add(c.Topic().Memory(), in.Buffers.pool.Weight(size+n*RecordOverhead))
 		c.NoteRecord(in.rotation.Part())
 		in.countRecordedLocked(c.Topic(), uint64(n), uint64(size-4*n))
 		if c.Latching() {
-			in.latched.Remember(c.Source(), rosbag.LastFrame(run[:size]))
+			in.Buffers.latched.Remember(c.Source(), rosbag.LastFrame(run[:size]))
 		}
 		run, count = run[size:], count-n
 		if in.filling.Full() {
@@ -86,7 +86,7 @@ func (in *Intake) addLocked(c *account.Connection, run []byte, count int, times 
 // sealOpenLocked submits the open chunk, if the chunk has messages.
 func (in *Intake) sealOpenLocked() {
 	if c := in.filling.Take(); c != nil {
-		in.pool.Settle(c)
+		in.Buffers.pool.Settle(c)
 		in.submitLocked(c)
 	}
 }
@@ -94,8 +94,8 @@ func (in *Intake) sealOpenLocked() {
 // submitLocked gives a chunk to the encoder and the sink, with the lock, so that the order of the queue is the order
 // of the file.
 func (in *Intake) submitLocked(c *memory.Chunk) {
-	in.pool.Count(c)
-	in.pool.Charge(c)
+	in.Buffers.pool.Count(c)
+	in.Buffers.pool.Charge(c)
 	c.QueuedFor(in.rotation.Part(), rotation.ChunkCost(c.Builder()))
 	in.rotation.ChunkQueued(c.Cost(), c.Builder().Start(), time.Now())
 	in.cfg.Encoder.Put(c)
@@ -117,10 +117,10 @@ func (in *Intake) waitForChunkLocked(t *account.Topic) bool {
 	var w *account.Wait
 	for in.filling.Open == nil && in.acceptsLocked(t) { // another link may open one while we wait
 		// Beyond their minimum, shared chunks leave the memory to a large message that waits.
-		if !in.pool.LargeFirst() && in.openChunkLocked() {
+		if !in.Buffers.pool.LargeFirst() && in.openChunkLocked() {
 			break
 		}
-		if !in.pool.Blocks() {
+		if !in.Buffers.pool.Blocks() {
 			return false
 		}
 		w = in.waitLocked(t, w)
@@ -134,7 +134,7 @@ func (in *Intake) waitForChunkLocked(t *account.Topic) bool {
 // openChunkLocked opens a chunk if none is open. It returns false if there is no room.
 func (in *Intake) openChunkLocked() bool {
 	if in.filling.Open == nil {
-		c := in.pool.Open()
+		c := in.Buffers.pool.Open()
 		if c == nil {
 			return false
 		}
@@ -148,9 +148,9 @@ func (in *Intake) openChunkLocked() bool {
 func (in *Intake) sealLimitLocked() int {
 	left := in.rotation.Left()
 	if in.cfg.Encoder.Compresses() {
-		left = max(left, int64(in.pool.ChunkBytes())/8) // left is an estimate, which is not worth many small chunks
+		left = max(left, int64(in.Buffers.pool.ChunkBytes())/8) // left is an estimate, which is not worth many small chunks
 	}
-	return int(max(min(int64(in.pool.ChunkBytes()), left), 0))
+	return int(max(min(int64(in.Buffers.pool.ChunkBytes()), left), 0))
 }
 
 // waitLocked waits until there may be room for a link of t, without the lock. w is the wait of the link so far; nil

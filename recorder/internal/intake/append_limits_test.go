@@ -35,7 +35,7 @@ func TestWhatARunTakes(t *testing.T) {
 			}
 			other := new(memory.Chunk) // of another topic, so that this one is not light
 			other.AddAlone(new(memory.Account), 1)
-			in.pool.Charge(other)
+			in.Buffers.pool.Charge(other)
 			setHeld(in, budget-memory.KeptChunks*chunkBytes-need+short)
 			in.append(l.connection, smallRun(), 3, time.Now())
 			of := l.connection.Topic()
@@ -153,7 +153,7 @@ func TestYoungBuffersAreReused(t *testing.T) {
 	for n := range uint32(300) {
 		l.Frames(testlink.Frame(1, n, 100), 1, time.Now())
 		executeQueued(t, in)
-		held := in.pool.Usage().Held
+		held := in.Buffers.pool.Usage().Held
 		if n == 0 {
 			one = held
 		}

@@ -5,7 +5,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
 // AtSize returns a channel that gets a token when the only file has reached its maximum size.
@@ -72,7 +74,7 @@ func (in *Intake) RequestSplit(now time.Time) (*queue.Command, error) {
 	if err := in.mode.HasBag(); err != nil {
 		return nil, err
 	}
-	if in.ring.IsOnly() {
+	if in.Buffers.ring.IsOnly() {
 		return nil, control.ErrOnlySnapshots
 	}
 	return in.rotateLocked(now), nil
@@ -106,7 +108,7 @@ func (in *Intake) RequestStart() (*queue.Command, error) {
 		return nil, control.ErrNotRecording
 	case in.mode.State != control.StateStopped:
 		return nil, nil
-	case in.ring.IsOnly(): // there is no file to open
+	case in.Buffers.ring.IsOnly(): // there is no file to open
 		now := time.Now()
 		in.mode.Begun = in.cfg.Sim.Steady(now)
 		in.enterLocked(control.StateRecording)
@@ -128,3 +130,50 @@ func (in *Intake) RequestPin(since time.Time) (*queue.Command, error) {
 	in.sealOpenLocked()
 	return in.enqueueLocked(&queue.Command{Kind: queue.Pin, Since: since}), nil
 }
+
+// Trigger extends the post-roll in progress, and returns its snapshot. If there is none, the ring keeps the window
+// before the trigger for the next snapshot, until BeginSnapshot or EndRequest.
+func (in *Intake) Trigger(at time.Time) (*ring.Snapshot, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.mode.Ended {
+		return nil, control.ErrNotRecording
+	}
+	if in.Buffers.ring.Due(at) {
+		in.endSnapshotLocked()
+	}
+	in.Buffers.ring.Trigger(at)
+	return in.Buffers.ring.InPostRoll(), nil
+}
+
+// BeginSnapshot makes all that was received until now, and the post-roll, part of sn. It reports false if the
+// recording has ended.
+func (in *Intake) BeginSnapshot(sn *ring.Snapshot) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.mode.Ended {
+		return false
+	}
+	in.sealOpenLocked()
+	in.rotation.SnapshotBegan()
+	postRoll := in.Buffers.ring.Begin(sn, latch.AtTrigger(in.Accounts.all.Sources()))
+	in.enqueueLocked(&queue.Command{Kind: queue.Snapshot, Snapshot: sn})
+	if !postRoll {
+		in.endSnapshotLocked()
+		return true
+	}
+	sn.NeedRecords(in.Accounts.all.Stored()) // they may be in chunks that are not in memory any more
+	return true
+}
+
+// endSnapshotLocked ends the post-roll in progress, if there is one. Messages that were received until now belong to
+// its snapshot.
+func (in *Intake) endSnapshotLocked() {
+	if sn := in.Buffers.ring.End(); sn != nil {
+		in.sealOpenLocked()
+		in.enqueueLocked(&queue.Command{Kind: queue.EndSnapshot, Snapshot: sn})
+	}
+}
+
+// Simulated reports whether the recording goes by a clock of the graph.
+func (in *Intake) Simulated() bool { return in.cfg.Sim != nil }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -13,22 +12,6 @@ import (
 
 // Next waits for the next chunk or command. ok is false when the intake is closed and the queue is empty.
 func (in *Intake) Next() (item queue.Item, ok bool) { return in.queue.Take() }
-
-// ClaimLatched implements latch.Claims.
-func (in *Intake) ClaimLatched(unpacked int64) (claimed int64, ok bool) {
-	claimed = in.latched.Weight(int(unpacked))
-	return claimed, in.claim(claimed)
-}
-
-// UnclaimLatched implements latch.Claims.
-func (in *Intake) UnclaimLatched(claimed int64) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.pool.UnuseLatched(claimed)
-}
-
-// ChunkBytes returns the size at which chunks are sealed.
-func (in *Intake) ChunkBytes() int { return in.pool.ChunkBytes() }
 
 // FileFailed ends the intake: no file can be written.
 func (in *Intake) FileFailed() {
@@ -76,13 +59,6 @@ func (in *Intake) NotOpened(c *queue.Command) {
 	if in.mode.Starting == c {
 		in.mode.Starting = nil
 	}
-}
-
-// ReleaseLatched releases the latched messages of a FileStart.
-func (in *Intake) ReleaseLatched(all []*latch.Message) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.latched.Release(all)
 }
 
 // RepeatedInFile counts latched messages that were repeated in the file of part.

@@ -50,10 +50,10 @@ func TestRepeatedConnectionsAreKept(t *testing.T) {
 	in := bareIntake(10_000, 100)
 	in.rotation = rotationAt(rotation.Options{}, 3, 0)
 	c := latchingConnection(in, "/a")
-	in.latched.Remember(c.Source(), []byte("x"))
+	in.Buffers.latched.Remember(c.Source(), []byte("x"))
 	pinned := in.fileStartLocked(time.Now(), false).Latched
-	in.latched.Forget(c.Source())
-	in.ReleaseLatched(pinned)
+	in.Buffers.latched.Forget(c.Source())
+	in.Buffers.ReleaseLatched(pinned)
 	for closed, want := range map[int]bool{3: false, 4: true} { // parts below this number
 		if in.Accounts.closed = closed; in.neededLocked(c) == want {
 			t.Errorf("the parts below %d are closed: the connection may go: %v, want %v", closed, !want, want)
@@ -67,12 +67,12 @@ func TestConnectionsOfASnapshotAreKept(t *testing.T) {
 	in := bareIntake(10_000, 100)
 	in.rotation = rotationAt(rotation.Options{}, 3, 0)
 	in.Accounts.closed = 4
-	in.keepRing(ring.Options{})
+	in.Buffers.keepRing(ring.Options{})
 	c := latchingConnection(in, "/a")
-	if in.ring.Begin(new(ring.Snapshot), latch.State{}); !in.neededLocked(c) {
+	if in.Buffers.ring.Begin(new(ring.Snapshot), latch.State{}); !in.neededLocked(c) {
 		t.Error("a snapshot is being written, and the connection may go")
 	}
-	if in.ring.FileCompleted(); in.neededLocked(c) {
+	if in.Buffers.ring.FileCompleted(); in.neededLocked(c) {
 		t.Error("no snapshot is being written, and the connection is kept")
 	}
 }

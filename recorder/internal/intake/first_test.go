@@ -20,8 +20,8 @@ func TestMessageThatWaitedForRoom(t *testing.T) {
 		start := time.Now()
 		later := start.Add(time.Second)
 		in.mu.Lock()
-		held := in.pool.Usage().Held
-		setHeld(in, in.pool.Budget())
+		held := in.Buffers.pool.Usage().Held
+		setHeld(in, in.Buffers.pool.Budget())
 		in.mu.Unlock()
 		done := make(chan struct{})
 		go func() {

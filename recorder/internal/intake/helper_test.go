@@ -9,6 +9,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
@@ -17,25 +18,25 @@ import (
 
 // queuedTurns returns how many large messages wait for a lease. The caller has the lock.
 func queuedTurns(in *Intake) int {
-	n, _ := in.pool.Turns().Waits()
+	n, _ := in.Buffers.pool.Turns().Waits()
 	return n
 }
 
 // grantTo gives a message a lease at once.
 func grantTo(t testing.TB, in *Intake, f *memory.Turn) {
 	t.Helper()
-	in.pool.Turns().Enqueue(f)
-	if !in.pool.Turns().Grant(f, time.Now()) {
+	in.Buffers.pool.Turns().Enqueue(f)
+	if !in.Buffers.pool.Turns().Grant(f, time.Now()) {
 		t.Fatal("no lease")
 	}
-	in.pool.Turns().Dequeue(f)
+	in.Buffers.pool.Turns().Dequeue(f)
 }
 
 // holding is a large message that needs and holds so many bytes.
 func holding(in *Intake, need, holds int64) *memory.Turn {
 	f, c := memory.NewTurn(need), new(memory.Chunk)
 	f.Begin(c)
-	in.pool.Grow(c, holds)
+	in.Buffers.pool.Grow(c, holds)
 	return &f
 }
 
@@ -51,7 +52,7 @@ func dropped(in *Intake, cause control.DropCause) uint64 {
 func limit(in *Intake, l account.Limit) { in.Accounts.all = account.New([]account.Limit{l}, false) }
 
 // setHeld makes the memory hold so many bytes.
-func setHeld(in *Intake, bytes int64) { in.pool.Use(bytes - in.pool.Usage().Held) }
+func setHeld(in *Intake, bytes int64) { in.Buffers.pool.Use(bytes - in.Buffers.pool.Usage().Held) }
 
 // rotationAt is a rotation in the given part, of which so many bytes are stored.
 func rotationAt(o rotation.Options, part int, stored int64) rotation.Rotation {
@@ -93,6 +94,11 @@ func bareIntakeWith(o memory.Options) *Intake {
 // latchingConnection adds a connection of a latching publisher on /map.
 func latchingConnection(p *Intake, publisher string) *account.Connection {
 	c := p.Accounts.all.Connect(p.Accounts.all.OwnTopic("/map"), rosbag.Header(testlink.Info("/map", publisher).Header))
-	p.latched.Connected(c.Source(), true)
+	p.Buffers.latched.Connected(c.Source(), true)
 	return c
+}
+
+// toRing makes a sealed chunk one of the ring.
+func toRing(in *Intake, c *memory.Chunk) *latch.Chunk {
+	return in.Buffers.ToRingChunk(c, in.Accounts.LatchingOf(c.Sealed()))
 }

@@ -1,8 +1,8 @@
 // Package intake makes a run of frames part of the right chunk. It has the one lock that a message meets.
 // The pure packages account, filling, memory, mode, latch, ring and rotation decide under that lock. The
 // intake queues chunks and commands for the sink, knows nothing of files, and answers with values.
-// Accounts are behind the same lock, with methods of their own for what needs no decision of the intake. Each caller
-// declares what it needs as an interface, such as sink.Intake and graph.Accounts.
+// Accounts and Buffers are behind the same lock, with methods of their own for what needs no decision of the intake.
+// Each caller declares what it needs as an interface, such as sink.Intake and graph.Accounts.
 //
 // Decisions: ADR 0098.
 package intake
@@ -27,18 +27,15 @@ import (
 // Intake takes runs of frames from the links, decides what is recorded and in which file, and queues
 // chunks and commands for the sink.
 //
-// mu guards the fields from room to reported. It is held while one run is copied, never during I/O or compression.
+// mu guards the fields from Accounts to reported. It is held while one run is copied, never during I/O or compression.
 type Intake struct {
 	cfg   Config
 	queue *queue.FIFO[queue.Item] // to the sink, in file order
 
-	Accounts *Accounts // behind mu, too
-
 	mu       sync.Mutex
+	Accounts *Accounts // who has no lock calls their exported methods, which take mu
+	Buffers  Buffers
 	room     sync.Cond // wakes links that wait for room: memory was freed, or they need not wait any more
-	pool     *memory.Memory
-	latched  latch.Store
-	ring     *ring.Ring // nil without snapshots
 	rotation rotation.Rotation
 	filling  Filling
 	mode     Mode
@@ -85,32 +82,12 @@ func New(o Config) *Intake {
 		in.mode.Begun = o.Sim.Steady(o.Begun)
 	}
 	o.Memory.Twice, o.Memory.Freed = o.Encoder.Compresses(), in.room.Broadcast
-	in.pool = memory.New(o.Memory)
-	in.latched = latch.New(in.pool, o.NoRepeat, func(c *latch.Chunk) { in.ring.Free(c) })
+	in.Buffers.mu, in.Buffers.pool = &in.mu, memory.New(o.Memory)
+	in.Buffers.latched = latch.New(in.Buffers.pool, o.NoRepeat, func(c *latch.Chunk) { in.Buffers.ring.Free(c) })
 	if o.Ring != nil {
-		in.keepRing(*o.Ring)
+		in.Buffers.keepRing(*o.Ring)
 	}
 	return in
-}
-
-// keepRing makes the intake keep chunks for snapshots.
-func (in *Intake) keepRing(o ring.Options) {
-	in.ring = ring.New(o, in.pool, &in.latched)
-	in.pool.KeepReserve(in.ring)
-}
-
-// Release takes back the buffer of a chunk that was written or given up.
-func (in *Intake) Release(c *memory.Chunk) {
-	in.mu.Lock()
-	in.pool.Put(c)
-	in.mu.Unlock()
-}
-
-// claim counts n bytes for latched messages on their way to a file, if that many bytes are free.
-func (in *Intake) claim(n int64) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.latched.Claim(n)
 }
 
 // Stamp returns the time of the recording at now.
@@ -124,16 +101,16 @@ func (in *Intake) Tick(now time.Time) {
 	if in.filling.Old(now, in.cfg.Flush) {
 		in.sealOpenLocked()
 	}
-	in.pool.Turns().Expire(now)
-	found := News{Ring: in.ring.TakeShortage(now), Latched: in.latched.TakeShortage()}
-	if in.pool.Blocks() {
+	in.Buffers.pool.Turns().Expire(now)
+	found := News{Ring: in.Buffers.ring.TakeShortage(now), Latched: in.Buffers.latched.TakeShortage()}
+	if in.Buffers.pool.Blocks() {
 		found.Waits = in.Accounts.all.WaitNews(now)
 	}
 	if now.Sub(in.newsAt) >= time.Second {
 		in.newsAt = now
 		found.Drops = in.Accounts.all.NewDrops(now)
 		found.Publishers = in.Accounts.all.PublisherNews(now)
-		in.Accounts.all.ReleaseGone(&in.latched, in.neededLocked, now)
+		in.Accounts.all.ReleaseGone(&in.Buffers.latched, in.neededLocked, now)
 	}
 	in.mu.Unlock()
 	found.Log(in.cfg.Log)
@@ -145,7 +122,7 @@ func (in *Intake) Close() {
 	in.endSnapshotLocked()
 	in.endFileLocked(true)
 	in.mode.Ended = true
-	last := News{Latched: in.latched.TakeShortage()}
+	last := News{Latched: in.Buffers.latched.TakeShortage()}
 	in.mu.Unlock()
 	in.room.Broadcast()
 	last.Log(in.cfg.Log)
@@ -165,10 +142,10 @@ func (in *Intake) Abandon() {
 // neededLocked reports whether a file that is not closed, a chunk or a latched message needs the connection.
 func (in *Intake) neededLocked(c *account.Connection) bool {
 	switch {
-	case in.ring.Writing(): // the file of a snapshot has connections, too
+	case in.Buffers.ring.Writing(): // the file of a snapshot has connections, too
 		return true
-	case in.latched.Holds(c.Source()), c.Topic().Memory().Waiting() > 0, in.filling.Has(c.Conn().ID), in.ring.Needs(c.Source().Latest()):
+	case in.Buffers.latched.Holds(c.Source()), c.Topic().Memory().Waiting() > 0, in.filling.Has(c.Conn().ID), in.Buffers.ring.Needs(c.Source().Latest()):
 		return true
 	}
-	return !in.ring.IsOnly() && in.Accounts.needsLocked(c)
+	return !in.Buffers.ring.IsOnly() && in.Accounts.needsLocked(c)
 }

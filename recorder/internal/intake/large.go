@@ -16,14 +16,14 @@ func (f *LargeFrame) awaitChunkLocked(size, first int) *memory.Chunk {
 		return nil
 	}
 	c := f.link.connection
-	if free := in.pool.Turns().Buffer(c.Proven(), size); free != nil {
+	if free := in.Buffers.pool.Turns().Buffer(c.Proven(), size); free != nil {
 		return free
 	}
-	if !f.awaitMemoryLocked(in.pool.Weight(first)) {
-		in.pool.Turns().End(&f.turn)
+	if !f.awaitMemoryLocked(in.Buffers.pool.Weight(first)) {
+		in.Buffers.pool.Turns().End(&f.turn)
 		return nil
 	}
-	return in.pool.Get(first, first)
+	return in.Buffers.pool.Get(first, first)
 }
 
 // awaitGrowthLocked waits until a message may take more bytes while it is received. It returns false if the topic is
@@ -54,10 +54,10 @@ func (f *LargeFrame) endWaitLocked() {
 // awaitLeaseLocked waits until a message has a lease. It returns false if the topic is no longer recorded.
 func (f *LargeFrame) awaitLeaseLocked() bool {
 	in, t := f.link.in, f.link.connection.Topic()
-	in.pool.Turns().Enqueue(&f.turn)
-	defer in.pool.Turns().Dequeue(&f.turn)
+	in.Buffers.pool.Turns().Enqueue(&f.turn)
+	defer in.Buffers.pool.Turns().Dequeue(&f.turn)
 	for in.acceptsLocked(t) {
-		if in.pool.Turns().Grant(&f.turn, time.Now()) {
+		if in.Buffers.pool.Turns().Grant(&f.turn, time.Now()) {
 			return true
 		}
 		f.wait = in.waitLocked(t, f.wait)
@@ -70,8 +70,8 @@ func (f *LargeFrame) awaitLeaseLocked() bool {
 func (f *LargeFrame) awaitMemoryLocked(more int64) bool {
 	in, t := f.link.in, f.link.connection.Topic()
 	for {
-		free := in.pool.Turns().Beside(&f.turn, more)
-		if in.pool.MakeRoom(free, memory.ForLarge) {
+		free := in.Buffers.pool.Turns().Beside(&f.turn, more)
+		if in.Buffers.pool.MakeRoom(free, memory.ForLarge) {
 			return true
 		}
 		if !in.acceptsLocked(t) {
@@ -79,12 +79,12 @@ func (f *LargeFrame) awaitMemoryLocked(more int64) bool {
 		}
 		in.sealOpenLocked()                        // otherwise the open chunk keeps its memory until it is old
 		if c := in.filling.TakeEmpty(); c != nil { // a chunk with connection records at most
-			in.pool.Put(c)
+			in.Buffers.pool.Put(c)
 			continue
 		}
-		in.pool.Turns().SetShort(true)
+		in.Buffers.pool.Turns().SetShort(true)
 		f.wait = in.waitLocked(t, f.wait)
-		in.pool.Turns().SetShort(false)
+		in.Buffers.pool.Turns().SetShort(false)
 	}
 }
 
@@ -94,7 +94,7 @@ func (f *LargeFrame) hasLeaseLocked() bool {
 	if f.turn.HasLease() {
 		return true
 	}
-	in.pool.Turns().Enqueue(&f.turn)
-	defer in.pool.Turns().Dequeue(&f.turn)
-	return in.pool.Turns().Grant(&f.turn, time.Now())
+	in.Buffers.pool.Turns().Enqueue(&f.turn)
+	defer in.Buffers.pool.Turns().Dequeue(&f.turn)
+	return in.Buffers.pool.Turns().Grant(&f.turn, time.Now())
 }

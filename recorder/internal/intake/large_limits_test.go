@@ -33,10 +33,10 @@ func TestLatchedMessagesBesideLargeOnes(t *testing.T) {
 		}
 		for bytes, want := range map[int]bool{2400: true, 2401: false} {
 			c := latchingConnection(in, "/a")
-			if in.latched.Remember(c.Source(), make([]byte, bytes)); c.Source().Remembered() != want {
+			if in.Buffers.latched.Remember(c.Source(), make([]byte, bytes)); c.Source().Remembered() != want {
 				t.Errorf("a latched message of %d bytes is remembered: %v", bytes, !want)
 			}
-			in.latched.Forget(c.Source())
+			in.Buffers.latched.Forget(c.Source())
 		}
 	}
 }
@@ -47,8 +47,8 @@ func TestBufferOfTheMessageBefore(t *testing.T) {
 	t.Parallel()
 	in := bareIntakeWith(memory.Options{Limit: 10_000_000, ChunkBytes: 100, Blocks: true})
 	in.mode.State = control.StateRecording
-	free := usedChunk(t, in.pool, 50_000)
-	in.pool.Put(free)
+	free := usedChunk(t, in.Buffers.pool, 50_000)
+	in.Buffers.pool.Put(free)
 	f := largeOf(in, free.Counted())
 	f.link.connection.Arrived(time.Now(), nil)
 	in.mu.Lock()
@@ -75,7 +75,7 @@ func TestMemoryBesideSharedChunks(t *testing.T) {
 			f := largeOf(in, 5000)
 			grantTo(t, in, &f.turn)
 			for range c.shared {
-				in.pool.Open()
+				in.Buffers.pool.Open()
 			}
 			setHeld(in, 9000)
 			in.mu.Lock()
@@ -104,7 +104,7 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 	counts := func() (waiting bool, short int) {
 		in.mu.Lock()
 		defer in.mu.Unlock()
-		_, short = in.pool.Turns().Waits()
+		_, short = in.Buffers.pool.Turns().Waits()
 		return waits(f.link.connection.Topic()), short
 	}
 	testlink.WaitFor(t, func() bool { waiting, _ := counts(); return waiting })
@@ -129,12 +129,12 @@ func TestLatchedMessagesStay(t *testing.T) {
 	t.Parallel()
 	in := bareIntakeWith(memory.Options{Limit: 10_000, ChunkBytes: 100, Blocks: true})
 	c := latchingConnection(in, "/a")
-	in.latched.Remember(c.Source(), make([]byte, 2400)) // 4800 with its copy
+	in.Buffers.latched.Remember(c.Source(), make([]byte, 2400)) // 4800 with its copy
 	f := largeOf(in, 5000)
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if !f.awaitLeaseLocked() || !f.awaitMemoryLocked(5000) || !c.Source().Remembered() {
-		t.Errorf("no memory, or the latched message is forgotten: %d of %d bytes are held", in.pool.Usage().Held, in.pool.Budget())
+		t.Errorf("no memory, or the latched message is forgotten: %d of %d bytes are held", in.Buffers.pool.Usage().Held, in.Buffers.pool.Budget())
 	}
 }
 
@@ -152,11 +152,11 @@ func TestChunkWithoutMessagesMakesRoom(t *testing.T) {
 			t.Fatal("no chunk, or no lease")
 		}
 		in.filling.Open.Builder().AppendRun(testlink.Connection(), rosbag.Time{}, nil, 0)
-		if in.pool.Fits(in.pool.Turns().Beside(&f.turn, 50_000)) {
+		if in.Buffers.pool.Fits(in.Buffers.pool.Turns().Beside(&f.turn, 50_000)) {
 			t.Fatal("there is room beside the chunk")
 		}
 		if !f.awaitMemoryLocked(50_000) || in.filling.Open != nil {
-			t.Errorf("the chunk keeps its memory: %+v", in.pool.Usage())
+			t.Errorf("the chunk keeps its memory: %+v", in.Buffers.pool.Usage())
 		}
 	})
 }
@@ -182,7 +182,7 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 			testlink.WaitFor(t, func() bool { in.mu.Lock(); defer in.mu.Unlock(); return waits(f.link.connection.Topic()) })
 		}
 		in.mu.Lock()
-		in.pool.Turns().End(&taken.turn)
+		in.Buffers.pool.Turns().End(&taken.turn)
 		in.mu.Unlock()
 		for range needs {
 			if !<-leases {

@@ -13,7 +13,7 @@ import (
 // loseLease takes the lease from the large messages that are received: another one waits, and nothing more of them arrives.
 func loseLease(l *Link) {
 	locked(l.in, func() {
-		other, turns := memory.NewTurn(1), l.in.pool.Turns()
+		other, turns := memory.NewTurn(1), l.in.Buffers.pool.Turns()
 		turns.Enqueue(&other)
 		now := time.Now()
 		turns.Expire(now) // notes what has arrived
@@ -124,12 +124,12 @@ func TestLeaseOutlivesLargerChunks(t *testing.T) {
 		testlink.BeginLarge(t, l, size, come)
 	}
 	sharedChunk := func() (bytes int64) {
-		locked(in, func() { bytes = in.pool.SharedChunk() })
+		locked(in, func() { bytes = in.Buffers.pool.SharedChunk() })
 		return bytes
 	}
 	before := sharedChunk()
 	locked(in, func() {
-		in.latched.Remember(chart.connection.Source(), make([]byte, (17*mib-memory.KeptChunks*before)/2))
+		in.Buffers.latched.Remember(chart.connection.Source(), make([]byte, (17*mib-memory.KeptChunks*before)/2))
 		if !chart.connection.Source().Remembered() {
 			t.Fatal("the latched message is not remembered")
 		}
@@ -200,7 +200,7 @@ func TestHalfTheBufferBesideLatched(t *testing.T) {
 		if c := in.filling.Open; c != nil {
 			open = c.Counted()
 		}
-		if p := in.pool; p.Usage().Latched == 0 || p.Usage().Held != p.Usage().Idle+p.Usage().Latched+open {
+		if p := in.Buffers.pool; p.Usage().Latched == 0 || p.Usage().Held != p.Usage().Idle+p.Usage().Latched+open {
 			t.Errorf("%d bytes for latched messages; %+v", p.Usage().Latched, p.Usage())
 		}
 	})

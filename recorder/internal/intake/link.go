@@ -73,20 +73,20 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 		return nil
 	}
 	if c.Latching() {
-		in.latched.Forget(c.Source()) // it will not be the latest any more
+		in.Buffers.latched.Forget(c.Source()) // it will not be the latest any more
 	}
 	if in.mode.Ended || in.hasEnoughLocked(c.Topic()) || idle && !c.Latching() {
 		in.countUnwantedLocked(c)
 		return nil
 	}
 	f, size := &l.frame, frameBytes+largeOverhead+c.Bytes()
-	need := in.pool.Weight(size)
-	*f = LargeFrame{link: l, size: frameBytes, blocks: in.pool.Blocks() && !idle, turn: memory.NewTurn(need)}
-	if most := in.pool.MostLarge(); most >= 0 && need > most {
+	need := in.Buffers.pool.Weight(size)
+	*f = LargeFrame{link: l, size: frameBytes, blocks: in.Buffers.pool.Blocks() && !idle, turn: memory.NewTurn(need)}
+	if most := in.Buffers.pool.MostLarge(); most >= 0 && need > most {
 		if idle {
 			in.countUnwantedLocked(c)
 		} else {
-			c.Topic().DropOversize(in.pool.LimitFor(need))
+			c.Topic().DropOversize(in.Buffers.pool.LimitFor(need))
 		}
 		return nil
 	}
@@ -95,9 +95,9 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	switch {
 	case f.blocks:
 		chunk = f.awaitChunkLocked(size, first)
-	case in.pool.Admits(c.Topic().Memory(), need, false):
-		if chunk = in.pool.Turns().Buffer(c.Proven(), size); chunk == nil {
-			chunk = in.pool.Get(first, first)
+	case in.Buffers.pool.Admits(c.Topic().Memory(), need, false):
+		if chunk = in.Buffers.pool.Turns().Buffer(c.Proven(), size); chunk == nil {
+			chunk = in.Buffers.pool.Get(first, first)
 		}
 	}
 	switch {
@@ -125,7 +125,7 @@ func (f *LargeFrame) beginLocked(into *memory.Chunk) {
 	}
 	into.Builder().Reset(records)
 	into.Builder().BeginMessage(c.Conn(), f.size)
-	in.pool.Count(into)
+	in.Buffers.pool.Count(into)
 }
 
 // Closed implements tcpros.LinkSink. The node has logged why.
@@ -165,7 +165,7 @@ func (f *LargeFrame) Room(n int) []byte {
 		f.turn.NoteArrived()
 		n = min(n, memory.LeasePiece)
 	}
-	if next := f.link.in.pool.Weight(f.turn.Chunk().Builder().NextCap()); next > f.turn.Chunk().Counted() && !f.grow(next) {
+	if next := f.link.in.Buffers.pool.Weight(f.turn.Chunk().Builder().NextCap()); next > f.turn.Chunk().Counted() && !f.grow(next) {
 		if f.link.seq != nil {
 			f.link.seq.Unseen() // the message was counted as dropped, so it is not missed
 		}
@@ -181,9 +181,9 @@ func (f *LargeFrame) grow(count int64) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	grown := f.blocks && in.acceptsLocked(t) && f.awaitGrowthLocked(count-f.turn.Chunk().Counted())
-	in.pool.Grow(f.turn.Chunk(), count)
+	in.Buffers.pool.Grow(f.turn.Chunk(), count)
 	if !grown && (!f.blocks || !in.acceptsLocked(t) && f.hasLeaseLocked()) { // a latched message that is not recorded is remembered
-		grown = in.pool.MakeRoom(0, memory.ForMessages) && in.pool.FitsBeside(count, 0)
+		grown = in.Buffers.pool.MakeRoom(0, memory.ForMessages) && in.Buffers.pool.FitsBeside(count, 0)
 	}
 	if grown {
 		return true
@@ -201,7 +201,7 @@ func (f *LargeFrame) grow(count int64) bool {
 func (f *LargeFrame) giveUpLocked() {
 	in := f.link.in
 	f.turn.Chunk().Builder().AbortMessage()
-	in.pool.Put(f.detachChunkLocked())
+	in.Buffers.pool.Put(f.detachChunkLocked())
 }
 
 // Commit implements tcpros.LargeFrame.
@@ -217,7 +217,7 @@ func (f *LargeFrame) Commit(received time.Time) {
 	times := in.timesOf(received, 1)
 	f.turn.Chunk().Builder().FinishMessage(times.takeLocked(in, 1))
 	if latched != nil {
-		in.latched.Keep(c.Source(), latched)
+		in.Buffers.latched.Keep(c.Source(), latched)
 	}
 	stored := !f.relies || c.HasRecord(in.rotation.Part())
 	if !stored && in.acceptsLocked(c.Topic()) && in.openChunkLocked() {
@@ -248,7 +248,7 @@ func (f *LargeFrame) latchedCopy() []byte {
 		return nil
 	}
 	in.mu.Lock()
-	reserved := in.latched.Reserve(c.Source(), f.size)
+	reserved := in.Buffers.latched.Reserve(c.Source(), f.size)
 	in.mu.Unlock()
 	if !reserved {
 		return nil
@@ -260,7 +260,7 @@ func (f *LargeFrame) latchedCopy() []byte {
 func (f *LargeFrame) detachChunkLocked() *memory.Chunk {
 	c := f.turn.Detach()
 	if f.blocks {
-		f.link.in.pool.Turns().End(&f.turn)
+		f.link.in.Buffers.pool.Turns().End(&f.turn)
 	}
 	return c
 }
@@ -270,7 +270,7 @@ func (f *LargeFrame) detachChunkLocked() *memory.Chunk {
 func (in *Intake) commitLocked(chunk *memory.Chunk, c *account.Connection, payload int, received time.Time, stored bool) {
 	if !in.acceptsLocked(c.Topic()) {
 		in.countUnwantedLocked(c)
-		in.pool.Put(chunk)
+		in.Buffers.pool.Put(chunk)
 		return
 	}
 	if in.filling.Has(c.Conn().ID) || in.rotation.BeginsBag() && in.filling.Precedes(chunk.Builder().Start()) {
@@ -281,7 +281,7 @@ func (in *Intake) commitLocked(chunk *memory.Chunk, c *account.Connection, paylo
 	}
 	in.filling.Saw(received)
 	chunk.Came(received, received)
-	chunk.AddAlone(c.Topic().Memory(), in.pool.Weight(chunk.Builder().Cap()))
+	chunk.AddAlone(c.Topic().Memory(), in.Buffers.pool.Weight(chunk.Builder().Cap()))
 	in.submitLocked(chunk)
 	in.countRecordedLocked(c.Topic(), 1, uint64(payload))
 	in.checkSizeLocked(received)

@@ -61,7 +61,7 @@ func TestAnnouncedBytesCountLittle(t *testing.T) {
 	if f := bareLink(in, record).Large(20 << 20); f == nil {
 		t.Fatal("refused")
 	}
-	if got, want := in.pool.Usage().Held, int64(1<<20+record); got != want {
+	if got, want := in.Buffers.pool.Usage().Held, int64(1<<20+record); got != want {
 		t.Errorf("20 MiB that were announced count %d bytes, want %d", got, want)
 	}
 }
@@ -70,8 +70,8 @@ func TestAnnouncedBytesCountLittle(t *testing.T) {
 func TestLargeMessageTakesAFreeBuffer(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(64<<20, 100)
-	free := usedChunk(t, in.pool, 2<<20)
-	in.pool.Put(free)
+	free := usedChunk(t, in.Buffers.pool, 2<<20)
+	in.Buffers.pool.Put(free)
 	l := bareLink(in, 100)
 	l.connection.Arrived(time.Now(), nil)
 	if l.Large(2<<20 - largeOverhead - 1000); l.frame.turn.Chunk() != free {
@@ -105,7 +105,7 @@ func TestLatchedMessageOfAThinTopic(t *testing.T) {
 	in.mode.State = control.StatePaused
 	limit(in, account.Limit{Topics: "**", Every: 10})
 	l := bareLink(in, 100)
-	in.latched.Connected(l.connection.Source(), true)
+	in.Buffers.latched.Connected(l.connection.Source(), true)
 	for n := range uint32(3) {
 		m := l.Large(2000)
 		if m == nil {
@@ -114,11 +114,11 @@ func TestLatchedMessageOfAThinTopic(t *testing.T) {
 		f := testlink.Frame(1, n, 1996)
 		testlink.Fill(m, f)
 		m.Commit(time.Now())
-		all, _ := in.latched.AtFile(in.Accounts.all.Sources(), false)
+		all, _ := in.Buffers.latched.AtFile(in.Accounts.all.Sources(), false)
 		if len(all) != 1 || !bytes.Equal(all[0].Frame(), f) {
 			t.Errorf("message %d is not remembered", n)
 		}
-		in.latched.Release(all)
+		in.Buffers.latched.Release(all)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestLastOfLargeMessages(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*Intake){
 		"left out":  func(in *Intake) { limit(in, account.Limit{Topics: "**", Every: 2}) },
-		"too large": func(in *Intake) { in.pool = memory.New(memory.Options{Limit: 1000, ChunkBytes: 100}) },
+		"too large": func(in *Intake) { in.Buffers.pool = memory.New(memory.Options{Limit: 1000, ChunkBytes: 100}) },
 		"paused":    func(in *Intake) { in.mode.State = control.StatePaused },
 	} {
 		in := bareIntake(64<<20, 100)
@@ -181,7 +181,7 @@ func TestMessageThatGrows(t *testing.T) {
 		in := bareIntake(budget, chunkBytes)
 		l := bareLink(in, 100)
 		if c.reused {
-			in.pool.Put(usedChunk(t, in.pool, 4<<20))
+			in.Buffers.pool.Put(usedChunk(t, in.Buffers.pool, 4<<20))
 			l.connection.Arrived(time.Now(), nil)
 		}
 		m := l.Large(3 << 20)
@@ -193,7 +193,7 @@ func TestMessageThatGrows(t *testing.T) {
 		took := true
 		for range 3 { // some of them need more memory
 			if took = took && testlink.Fill(m, make([]byte, 600_000)); took {
-				setHeld(in, max(in.pool.Usage().Held, budget-c.left))
+				setHeld(in, max(in.Buffers.pool.Usage().Held, budget-c.left))
 			}
 		}
 		if got := dropped(in, control.DropBufferFull); took != (c.dropped == 0) || got != c.dropped {
@@ -209,7 +209,7 @@ func TestMessageWithoutALeaseInAPause(t *testing.T) {
 	for others, want := range map[int64]bool{1 << 20: true, 4 << 20: false} {
 		in := bareIntakeWith(memory.Options{Limit: 20 << 20, ChunkBytes: 100, Blocks: true})
 		l := bareLink(in, 100)
-		in.latched.Connected(l.connection.Source(), true)
+		in.Buffers.latched.Connected(l.connection.Source(), true)
 		testlink.Fill(l.Large(8<<20), make([]byte, 1<<20))
 		loseLease(l)
 		grantTo(t, in, holding(in, others, 100))

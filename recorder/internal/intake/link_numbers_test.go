@@ -43,8 +43,8 @@ func TestLargeMessagesHaveNumbers(t *testing.T) {
 		f := testlink.Frame(seq, 0, 2*trusted)
 		m := l.Large(len(f))
 		if giveUp {
-			in.pool.SetBudget(1) // until the message needs more memory
-			defer in.pool.SetBudget(-1)
+			in.Buffers.pool.SetBudget(1) // until the message needs more memory
+			defer in.Buffers.pool.SetBudget(-1)
 		}
 		if testlink.Fill(m, f) == giveUp {
 			t.Fatalf("message %d was given up: %v", seq, !giveUp)

@@ -27,7 +27,7 @@ func (in *Intake) OpenLink(t *account.Topic, info tcpros.LinkInfo) (*Link, error
 		return nil, ErrEnded
 	}
 	c := t.Find(header)
-	if in.pool.Budget() >= 0 {
+	if in.Buffers.pool.Budget() >= 0 {
 		id := account.PublisherID(header, info.PublisherURI)
 		if err := in.Accounts.all.Admit(t, c != nil, header, id, info.PublisherURI); err != nil {
 			return nil, err
@@ -54,7 +54,7 @@ func (in *Intake) Refuse(t *account.Topic, uri string, err error) {
 func (in *Intake) UnblockLinks() {
 	in.mu.Lock()
 	in.sealOpenLocked()
-	in.pool.SetBudget(-1)
+	in.Buffers.pool.SetBudget(-1)
 	in.mu.Unlock()
 }
 
@@ -64,7 +64,7 @@ func (in *Intake) connectLocked(t *account.Topic, c *account.Connection, info tc
 	header := rosbag.Header(info.Header)
 	if c == nil {
 		c = in.Accounts.all.Connect(t, header)
-		in.latched.Connected(c.Source(), header.Latching())
+		in.Buffers.latched.Connected(c.Source(), header.Latching())
 	}
 	c.LinkOpened()
 	pub := in.Accounts.all.Publisher(c.Topic(), account.PublisherID(header, info.PublisherURI))

@@ -99,9 +99,9 @@ func TestRefuse(t *testing.T) {
 func TestBuffered(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(8<<20, 10_000)
-	used, free := usedChunk(t, in.pool, 20_000), usedChunk(t, in.pool, 10_000)
-	in.pool.Put(free)
-	if s := in.Stats(time.Now()); s.Buffered != used.Counted() || s.BufferMost != 8<<20 || in.pool.Usage().Idle == 0 {
+	used, free := usedChunk(t, in.Buffers.pool, 20_000), usedChunk(t, in.Buffers.pool, 10_000)
+	in.Buffers.pool.Put(free)
+	if s := in.Stats(time.Now()); s.Buffered != used.Counted() || s.BufferMost != 8<<20 || in.Buffers.pool.Usage().Idle == 0 {
 		t.Errorf("%d of %d bytes are in use, want %d", s.Buffered, s.BufferMost, used.Counted())
 	}
 }

@@ -33,8 +33,8 @@ func (in *Intake) AppendOwn(l *Link, frame []byte, at time.Time, asked bool) (ti
 		return time.Time{}, err
 	}
 	in.rotateIfDueLocked(time.Now())
-	need := in.pool.Weight(len(frame) + RecordOverhead + c.Bytes())
-	if !asked && (!in.pool.Admits(c.Topic().Memory(), need, true) || in.filling.Open == nil && in.pool.LargeFirst() || !in.openChunkLocked()) {
+	need := in.Buffers.pool.Weight(len(frame) + RecordOverhead + c.Bytes())
+	if !asked && (!in.Buffers.pool.Admits(c.Topic().Memory(), need, true) || in.filling.Open == nil && in.Buffers.pool.LargeFirst() || !in.openChunkLocked()) {
 		return time.Time{}, control.ErrNoRoom
 	}
 	if in.filling.Open == nil {

@@ -43,7 +43,7 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 	t.Parallel()
 	in := recording(t, memory.Options{Limit: 8 << 20, ChunkBytes: 100_000, Blocks: true}, nil)
 	marks := openMarks(t, in)
-	locked(in, func() { in.pool.SetBudget(1) })
+	locked(in, func() { in.Buffers.pool.SetBudget(1) })
 	var at time.Time
 	marked := make(chan error)
 	go func() {
@@ -58,7 +58,7 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 	var begun time.Time
 	locked(in, func() {
 		begun = in.rotation.Begun()
-		in.pool.SetBudget(8 << 20)
+		in.Buffers.pool.SetBudget(8 << 20)
 	})
 	if err := <-marked; err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestMarkWithoutRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	executeQueued(t, in)
-	in.pool.SetBudget(1)
+	in.Buffers.pool.SetBudget(1)
 	if err := mark(); !errors.Is(err, control.ErrNoRoom) || marks.connection.Topic().Tally().Messages != 1 {
 		t.Errorf("%v; %d marks are recorded", err, marks.connection.Topic().Tally().Messages)
 	}
@@ -101,7 +101,7 @@ func TestMarkThatNobodyAskedFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		executeQueued(t, in)
-		in.pool.SetBudget(1)
+		in.Buffers.pool.SetBudget(1)
 		if err := mark(); !errors.Is(err, control.ErrNoRoom) || marks.connection.Topic().Tally().Messages != 1 || lost(marks) > 0 {
 			t.Errorf("links wait: %t; %v; %d marks are recorded, %d lost", blocks, err, marks.connection.Topic().Tally().Messages, lost(marks))
 		}

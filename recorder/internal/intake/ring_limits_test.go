@@ -35,12 +35,12 @@ func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
 		"asked for, longer":          {2001, 10_000, 80_000, 1, true},
 	} {
 		p := bareIntake(100_000, 1000)
-		p.keepRing(ring.Options{})
+		p.Buffers.keepRing(ring.Options{})
 		for range c.asked {
-			p.ring.Begin(new(ring.Snapshot), latch.State{})
+			p.Buffers.ring.Begin(new(ring.Snapshot), latch.State{})
 		}
-		p.pool.Use(c.others)
-		rc := p.ToRingChunk(sealedChunk(t, p, c.record, c.counted))
+		p.Buffers.pool.Use(c.others)
+		rc := toRing(p, sealedChunk(t, p, c.record, c.counted))
 		want := c.counted
 		if c.copied {
 			want = int64(c.record)
@@ -52,7 +52,7 @@ func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
 }
 
 // inUse returns how many bytes of the buffer are in use.
-func inUse(p *Intake) int64 { return p.pool.Usage().Held - p.pool.Usage().Idle }
+func inUse(p *Intake) int64 { return p.Buffers.pool.Usage().Held - p.Buffers.pool.Usage().Idle }
 
 // sealedChunk is a chunk with a record of so many bytes, for whose buffer the memory counts so many.
 func sealedChunk(t *testing.T, p *Intake, record int, counted int64) *memory.Chunk {
@@ -67,7 +67,7 @@ func sealedChunk(t *testing.T, p *Intake, record int, counted int64) *memory.Chu
 		}
 		more = record - len(c.Sealed().Record)
 	}
-	p.pool.Grow(c, counted)
+	p.Buffers.pool.Grow(c, counted)
 	return c
 }
 
@@ -76,11 +76,11 @@ func sealedChunk(t *testing.T, p *Intake, record int, counted int64) *memory.Chu
 func TestRingChunkInSpareMemory(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(10_000, 100)
-	p.keepRing(ring.Options{})
-	r := p.ring
+	p.Buffers.keepRing(ring.Options{})
+	r := p.Buffers.ring
 	r.Free(latch.InMemory(new(chunk.Sealed), make([]byte, 0, 1200), time.Time{}, time.Time{}))
-	p.pool.Use(1200)
-	rc := p.ToRingChunk(sealedChunk(t, p, 1000, 5000))
+	p.Buffers.pool.Use(1200)
+	rc := toRing(p, sealedChunk(t, p, 1000, 5000))
 	if cap(rc.Memory()) != 1200 || rc.Weight() != 1200 || inUse(p) != 1200 || r.Held() != 0 {
 		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d bytes spare", cap(rc.Memory()), rc.Weight(), inUse(p), r.Held())
 	}
@@ -90,9 +90,9 @@ func TestRingChunkInSpareMemory(t *testing.T) {
 func TestNothingLatchedTakesNoMemory(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(10_000, 100)
-	p.keepRing(ring.Options{})
+	p.Buffers.keepRing(ring.Options{})
 	setHeld(p, 10_001)
-	if err := p.AddCut(new(latch.State), nil); err != nil {
+	if err := p.Buffers.AddCut(new(latch.State), nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -112,23 +112,23 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 		if err := c.Seal(nil); err != nil {
 			t.Fatal(err)
 		}
-		p.pool.Grow(c, int64(len(c.Sealed().Record)))
+		p.Buffers.pool.Grow(c, int64(len(c.Sealed().Record)))
 		return c
 	}
 	const some = 100
 	for more, want := range map[int64]int64{-1: 0, 0: counted, 1: counted} {
 		p := bareIntake(1<<20, 100)
-		p.keepRing(ring.Options{})
+		p.Buffers.keepRing(ring.Options{})
 		plain := latchingConnection(p, "/plain") // has the id of the filler
-		p.latched.Connected(plain.Source(), false)
+		p.Buffers.latched.Connected(plain.Source(), false)
 		of := latchingConnection(p, "/a")
 		beside := int64(len(build(p, of, some).Sealed().Record)) - some
-		kept := p.ToRingChunk(build(p, of, int(counted+more-beside)))
+		kept := toRing(p, build(p, of, int(counted+more-beside)))
 		if got := kept.Bytes() - kept.Weight(); got != want {
 			t.Errorf("a chunk that takes %d bytes more than the copies has copies of %d bytes, want %d", more, got, want)
 		}
-		if p.PassRing(kept); p.pool.Usage().Latched != want || !p.latched.Holds(of.Source()) {
-			t.Errorf("after the chunk %d bytes are latched, want %d; remembered: %v", p.pool.Usage().Latched, want, p.latched.Holds(of.Source()))
+		if p.Buffers.PassRing(kept); p.Buffers.pool.Usage().Latched != want || !p.Buffers.latched.Holds(of.Source()) {
+			t.Errorf("after the chunk %d bytes are latched, want %d; remembered: %v", p.Buffers.pool.Usage().Latched, want, p.Buffers.latched.Holds(of.Source()))
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestRingNeedsNoMemoryOfItsOwn(t *testing.T) {
 	testlink.WaitFor(t, func() bool { return heldUp(l) })
 	next, _ := in.Next()
 	next.Chunk.Seal(nil)
-	if kept := in.ToRingChunk(next.Chunk); kept.Buffer() != next.Chunk {
+	if kept := toRing(in, next.Chunk); kept.Buffer() != next.Chunk {
 		t.Error("a copy was made beyond the buffer")
 	}
 	in.UnblockLinks()
@@ -67,7 +67,7 @@ func takeRing(t *testing.T, in *Intake, sn *ring.Snapshot) []*latch.Chunk {
 	for {
 		next, _ := in.Next()
 		if c := next.Command; c != nil && c.Kind == queue.Snapshot {
-			return in.TakeRing(sn)
+			return in.Buffers.TakeRing(sn)
 		}
 		execute(in, next)
 	}
@@ -114,17 +114,17 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 			testlink.PublishPlain(small, 50)
 			executeQueued(t, in)
 		}
-		held := in.ring.Stats(time.Now()).Bytes
+		held := in.Buffers.ring.Stats(time.Now()).Bytes
 		if held <= 9<<20 {
 			t.Fatalf("the ring has %d bytes", held)
 		}
 		if f := linkOf(t, in, testlink.Info("/liar", "/p")).Large(7 << 20); f != nil {
 			f.Abort()
 		}
-		if less := held - in.ring.Stats(time.Now()).Bytes; less > 3<<20 {
+		if less := held - in.Buffers.ring.Stats(time.Now()).Bytes; less > 3<<20 {
 			t.Errorf("links wait %v: announced bytes take %d bytes of the ring", blocks, less)
 		}
-		held = in.ring.Stats(time.Now()).Bytes
+		held = in.Buffers.ring.Stats(time.Now()).Bytes
 		sn := beginSnapshot(t, in)
 		l := linkOf(t, in, testlink.Info("/large", "/p"))
 		received := make(chan struct{})
@@ -139,7 +139,7 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		var left int64
 		for _, c := range taken {
 			left += c.Bytes()
-			in.GiveBack(c)
+			in.Buffers.GiveBack(c)
 		}
 		if left < held {
 			t.Errorf("links wait %v: %d of %d bytes are left", blocks, left, held)

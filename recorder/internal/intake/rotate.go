@@ -31,7 +31,7 @@ func (in *Intake) rotateIfDueLocked(now time.Time) {
 	if in.rotation.Due(in.cfg.Sim.Steady(now)) {
 		in.nextFileLocked(now)
 	}
-	if in.ring.Due(now) {
+	if in.Buffers.ring.Due(now) {
 		in.endSnapshotLocked()
 	}
 }
@@ -50,7 +50,7 @@ func (in *Intake) fileStartLocked(now time.Time, resumed bool) *queue.FileStart 
 	o := &queue.FileStart{
 		At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.rotation.Part(), Resumed: resumed,
 	}
-	o.Latched, o.Missed = in.latched.AtFile(in.Accounts.all.Sources(), resumed)
+	o.Latched, o.Missed = in.Buffers.latched.AtFile(in.Accounts.all.Sources(), resumed)
 	if len(o.Latched) > 0 {
 		in.rotation.LatchedQueued(o.Stamp, now)
 	}

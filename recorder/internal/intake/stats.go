@@ -16,8 +16,8 @@ func (in *Intake) Stats(now time.Time) control.Stats {
 	return control.Stats{
 		State: in.mode.State, Ending: in.mode.Over(),
 		Part: max(in.rotation.Part(), 0), FileBytes: in.rotation.Stored(),
-		Buffered: in.pool.Usage().Held - in.pool.Usage().Idle, BufferMost: in.pool.Limit(),
-		Snapshots: in.ring.Stats(now), Unread: in.Accounts.all.Unread(), Topics: in.Accounts.all.Stats(now),
+		Buffered: in.Buffers.pool.Usage().Held - in.Buffers.pool.Usage().Idle, BufferMost: in.Buffers.pool.Limit(),
+		Snapshots: in.Buffers.ring.Stats(now), Unread: in.Accounts.all.Unread(), Topics: in.Accounts.all.Stats(now),
 	}
 }
 
@@ -48,7 +48,7 @@ type Usage struct {
 func (in *Intake) Usage() Usage {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	u := Usage{Usage: in.pool.Usage(), Ring: in.ring.Held()}
+	u := Usage{Usage: in.Buffers.pool.Usage(), Ring: in.Buffers.ring.Held()}
 	u.Connections, u.Headers = in.Accounts.all.Headers()
 	return u
 }

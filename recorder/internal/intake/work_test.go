@@ -44,7 +44,7 @@ func recording(t *testing.T, o memory.Options, keep *ring.Options) *Intake {
 func execute(in *Intake, next queue.Item) {
 	if c := next.Command; c != nil {
 		if c.Start != nil {
-			in.ReleaseLatched(c.Start.Latched)
+			in.Buffers.ReleaseLatched(c.Start.Latched)
 		}
 		close(c.Done)
 		return
@@ -52,11 +52,11 @@ func execute(in *Intake, next queue.Item) {
 	c := next.Chunk
 	c.Seal(nil)
 	in.Written(c, c.Part())
-	if in.ring == nil {
-		in.Release(c)
+	if in.Buffers.ring == nil {
+		in.Buffers.Release(c)
 		return
 	}
-	in.AddToRing(in.ToRingChunk(c))
+	in.Buffers.AddToRing(toRing(in, c))
 }
 
 // executeQueued seals the open chunk, and executes what is queued until now.

@@ -55,7 +55,7 @@ func (s *Sink) closeFile(c *queue.Command) {
 func (s *Sink) rotateFile(c *queue.Command) error {
 	next := c.Start
 	if s.err != nil || s.drainAborted() {
-		s.cfg.In.ReleaseLatched(next.Latched)
+		s.cfg.Buffers.ReleaseLatched(next.Latched)
 		return control.ErrNotRecording
 	}
 	old := s.Current()
@@ -78,7 +78,7 @@ func (s *Sink) rotateFile(c *queue.Command) error {
 // repeat writes the latched messages of next to the file, and also gives those that came in a pause to the
 // snapshots. An error is only logged: if the file has failed, the next chunk gets the same error.
 func (s *Sink) repeat(next *queue.FileStart) {
-	defer s.cfg.In.ReleaseLatched(next.Latched)
+	defer s.cfg.Buffers.ReleaseLatched(next.Latched)
 	s.Snapshotter.KeepMissed(next)
 	if s.err != nil || s.Bags.OnlySnapshots {
 		return
@@ -124,7 +124,7 @@ func (s *Sink) begin(at time.Time, decide func() *queue.FileStart) (*queue.FileS
 // goOn makes the present file have the chunks of a file that could not begin.
 func (s *Sink) goOn(next *queue.FileStart) {
 	s.Current().Part = next.Part
-	s.cfg.In.ReleaseLatched(next.Latched)
+	s.cfg.Buffers.ReleaseLatched(next.Latched)
 }
 
 // writeChunk writes a chunk. If the write fails, or a sync before it has, the recording goes on in a new file,
@@ -175,7 +175,7 @@ func (s *Sink) failover(c *chunk.Sealed, fault error) error {
 	logFault("the recording goes on in a new file", zap.String("file", old.Target()), zap.String("next", s.Current().Target()), zap.NamedError("because", fault))
 	s.Snapshotter.KeepMissed(next)
 	err = s.repeatLatched(next)
-	s.cfg.In.ReleaseLatched(next.Latched)
+	s.cfg.Buffers.ReleaseLatched(next.Latched)
 	if err == nil {
 		err = s.Bags.WriteChunk(s.Current(), c)
 	}

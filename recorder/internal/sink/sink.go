@@ -46,11 +46,9 @@ type Sink struct {
 // Intake queues what the sink writes, and is told what came of it.
 type Intake interface {
 	snapshot.Intake
-	latch.Claims
 
 	Next() (item queue.Item, ok bool)
 	RequestPin(since time.Time) (*queue.Command, error)
-	ChunkBytes() int
 
 	FileOpened(c *queue.Command, now time.Time) *queue.FileStart
 	NotOpened(c *queue.Command)
@@ -59,9 +57,17 @@ type Intake interface {
 
 	Written(c *memory.Chunk, part int)
 	RepeatedInFile(c *chunk.Sealed, part int)
-	ReleaseLatched(all []*latch.Message)
 	OpenReport(topic string, typ intake.OwnType) *rosbag.Connection
 	OwnWritten(conn *rosbag.Connection, c *chunk.Sealed, bytes, part int)
+}
+
+// Buffers has the memory of what is written.
+type Buffers interface {
+	snapshot.Buffers
+	latch.Claims
+
+	ChunkBytes() int
+	ReleaseLatched(all []*latch.Message)
 }
 
 // Accounts counts what becomes of messages.
@@ -75,6 +81,7 @@ type Config struct {
 	Log          *zap.Logger
 	In           Intake
 	Accounts     Accounts
+	Buffers      Buffers
 	Encoder      *encode.Encoder
 	Compression  rosbag.Compression
 	Report       func(at time.Time) []byte // makes the account of losses; nil for none
@@ -90,10 +97,10 @@ func New(o Config, first *files.Bag) *Sink {
 	s.out.Store(first)
 	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.Accounts, o.SnapshotMode == control.SnapshotOnly
 	s.Bags = files.New(o.Bags)
-	s.packer = latch.Packer{Claims: o.In, Compression: o.Compression, ChunkBytes: o.In.ChunkBytes(), Uncompressed: func(err error) { encode.WarnUncompressed(o.Log, err) }}
+	s.packer = latch.Packer{Claims: o.Buffers, Compression: o.Compression, ChunkBytes: o.Buffers.ChunkBytes(), Uncompressed: func(err error) { encode.WarnUncompressed(o.Log, err) }}
 	if o.SnapshotMode != control.SnapshotOff {
 		s.Snapshotter = snapshot.New(snapshot.Config{
-			Log: o.Log, In: o.In, Accounts: o.Accounts, Bags: s.Bags, Packer: s.packer,
+			Log: o.Log, In: o.In, Accounts: o.Accounts, Buffers: o.Buffers, Bags: s.Bags, Packer: s.packer,
 			Outputs: o.Bags.Outputs.SnapshotSeries(o.SnapshotMode == control.SnapshotBeside), Aborted: s.drainAborted,
 		})
 	}
@@ -143,7 +150,7 @@ func (s *Sink) write() {
 			s.store(c)
 		}
 		if s.Snapshotter == nil {
-			s.cfg.In.Release(c)
+			s.cfg.Buffers.Release(c)
 		} else {
 			s.Snapshotter.Keep(c)
 		}

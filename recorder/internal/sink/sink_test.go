@@ -96,7 +96,7 @@ func newRecording(t *testing.T, v *volume, o sink.Config) *recording {
 		Log: log, Node: "/rec", Flush: time.Hour, Encoder: encoder, OnChange: func() {}, Rotation: rotation.Options{Split: true},
 		Memory: memory.Options{Limit: 64 << 20, ChunkBytes: messageBytes / 2},
 	})
-	o.In, o.Accounts = in, in.Accounts
+	o.In, o.Accounts, o.Buffers = in, in.Accounts, &in.Buffers
 	o.Encoder, o.Compression = encoder, rosbag.CompressionNone
 	o.Bags = files.Config{
 		Outputs: outputs, Retain: retention.New(retention.Limits{}, log, free, func(string) bool { return false }),

@@ -30,14 +30,14 @@ func (w *Writer) cut(sn *Snapshot, c *latch.Chunk) (_ *latch.Chunk, wanted bool)
 func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bool) {
 	from, done := w.windowIn(sn, old), sn.firstDone
 	if from > 0 && sn.From.After(old.LastAt()) && w.divide(sn, old, from, nil) == nil {
-		w.In.GiveBack(old)
+		w.Buffers.GiveBack(old)
 		return nil, false
 	}
 	if old.Sealed().UncompressedBytes > int64(max(2*w.Packer.ChunkBytes, leastLarge)) && old.MessageCount() == 1 {
 		return old, true
 	}
 	sn.firstDone = true
-	fresh := w.In.FreshChunk(int(old.Sealed().UncompressedBytes))
+	fresh := w.Buffers.FreshChunk(int(old.Sealed().UncompressedBytes))
 	if fresh == nil {
 		return old, true
 	}
@@ -52,8 +52,8 @@ func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, w
 	switch {
 	case err == nil && fresh.Builder().Messages() == 0:
 		sn.firstDone = done
-		w.In.Release(fresh)
-		w.In.GiveBack(old)
+		w.Buffers.Release(fresh)
+		w.Buffers.GiveBack(old)
 		return nil, false
 	case err == nil:
 		if failed := fresh.Seal(w.pack); failed != nil {
@@ -63,11 +63,11 @@ func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, w
 	}
 	if err != nil {
 		w.Log.Warn("a snapshot begins with a chunk as it is", zap.Error(err))
-		w.In.Release(fresh)
+		w.Buffers.Release(fresh)
 		return old, true
 	}
-	w.In.GiveBack(old)
-	w.In.CountGrown(fresh)
+	w.Buffers.GiveBack(old)
+	w.Buffers.CountGrown(fresh)
 	fresh.Came(old.FirstAt(), old.LastAt())
 	return latch.InBuffer(fresh, 0), true
 }
@@ -159,7 +159,7 @@ func (w *Writer) divide(sn *Snapshot, c *latch.Chunk, from time.Duration, b *chu
 		}
 	}
 	cut = slices.DeleteFunc(cut, func(l *latch.Message) bool { return l == nil })
-	return w.In.AddCut(&sn.State, cut)
+	return w.Buffers.AddCut(&sn.State, cut)
 }
 
 // leastLarge is the size in bytes from which a message counts as large, so that its chunk may stay as it is.

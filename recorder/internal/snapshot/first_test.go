@@ -28,7 +28,7 @@ func writerOf(limit int64, chunkBytes int, sim *simtime.Sim) (*Writer, *intake.I
 		Log: zap.NewNop(), Memory: memory.Options{Limit: limit, ChunkBytes: chunkBytes}, Sim: sim, OnChange: func() {},
 		Encoder: encode.New(encode.Options{}), Ring: &ring.Options{Most: 1 << 40},
 	})
-	return New(Config{In: in, Accounts: in.Accounts, Log: zap.NewNop(), Packer: latch.Packer{ChunkBytes: chunkBytes}}), in
+	return New(Config{In: in, Accounts: in.Accounts, Buffers: &in.Buffers, Log: zap.NewNop(), Packer: latch.Packer{ChunkBytes: chunkBytes}}), in
 }
 
 // linkOf opens a link of a publisher.
@@ -51,7 +51,7 @@ type recorded struct {
 // sealedChunk makes a chunk of messages as the encoder does. They came between first and last.
 func sealedChunk(t *testing.T, in *intake.Intake, first, last time.Time, messages ...recorded) *memory.Chunk {
 	t.Helper()
-	c := in.FreshChunk(1)
+	c := in.Buffers.FreshChunk(1)
 	if c == nil {
 		t.Fatal("no memory")
 	}
@@ -59,7 +59,7 @@ func sealedChunk(t *testing.T, in *intake.Intake, first, last time.Time, message
 	for _, m := range messages {
 		c.Builder().AppendRun(m.c, m.at, m.frame, 1)
 	}
-	in.CountGrown(c)
+	in.Buffers.CountGrown(c)
 	if err := c.Seal(nil); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func latchedBefore(sn *Snapshot) int { return len(sn.State.Latest(time.Time{}, n
 func useUp(t *testing.T, in *intake.Intake, left int64) {
 	t.Helper()
 	live := in.Stats(time.Now())
-	if in.FreshChunk(int(live.BufferMost-live.Buffered-left)) == nil {
+	if in.Buffers.FreshChunk(int(live.BufferMost-live.Buffered-left)) == nil {
 		t.Fatalf("of %d bytes %d are used", live.BufferMost, live.Buffered)
 	}
 }
@@ -108,7 +108,7 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 		for i, size := range tc.sizes {
 			messages = append(messages, recorded{c, rosbag.TimeOf(at(i)), testlink.Frame(1, uint32(i), size)})
 		}
-		old := in.ToRingChunk(sealedChunk(t, in, start, at(len(tc.sizes)-1), messages...))
+		old := toRing(in, sealedChunk(t, in, start, at(len(tc.sizes)-1), messages...))
 		sn := &Snapshot{Snapshot: ring.Snapshot{From: at(tc.from)}}
 		got, wanted := w.rewriteFirst(sn, old)
 		if wanted != tc.wanted || sn.firstDone != tc.done || latchedBefore(sn) != tc.latched {
@@ -136,7 +136,7 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 				messages = append(messages, recorded{c, rosbag.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
 			}
 			sn := &Snapshot{Snapshot: ring.Snapshot{From: start.Add(from)}}
-			got, wanted := w.rewriteFirst(sn, in.ToRingChunk(sealedChunk(t, in, start, start.Add(5*time.Second), messages...)))
+			got, wanted := w.rewriteFirst(sn, toRing(in, sealedChunk(t, in, start, start.Add(5*time.Second), messages...)))
 			var numbers []uint32
 			if wanted {
 				for m, err := range got.Sealed().Messages() {
@@ -166,7 +166,7 @@ func TestFirstChunkAcrossAStepForward(t *testing.T) {
 			messages = append(messages, recorded{c, rosbag.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
 		}
 		sn := &Snapshot{Snapshot: ring.Snapshot{From: start.Add(from)}}
-		got, wanted := w.rewriteFirst(sn, in.ToRingChunk(sealedChunk(t, in, start, start.Add(4*time.Second), messages...)))
+		got, wanted := w.rewriteFirst(sn, toRing(in, sealedChunk(t, in, start, start.Add(4*time.Second), messages...)))
 		if wanted != (want > 0) || wanted && got.MessageCount() != want || latchedBefore(sn) != 1 {
 			t.Errorf("from %v on: wanted %v, %d latched before; want %d messages and one", from, wanted, latchedBefore(sn), want)
 		}
@@ -180,7 +180,7 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 	start := time.Unix(1000, 0)
 	w, in := writerOf(10_000, 100, nil)
 	c := linkOf(t, in, testlink.LatchedInfo("/map", "/a")).Conn()
-	old := in.ToRingChunk(sealedChunk(t, in, start, start.Add(time.Second),
+	old := toRing(in, sealedChunk(t, in, start, start.Add(time.Second),
 		recorded{c, rosbag.TimeOf(start), testlink.Frame(1, 1, 10)}, recorded{c, rosbag.TimeOf(start), testlink.Frame(1, 2, 10)}))
 	useUp(t, in, 1)
 	sn := &Snapshot{Snapshot: ring.Snapshot{From: start.Add(time.Hour)}}
@@ -198,7 +198,7 @@ func TestFirstChunkBackdated(t *testing.T) {
 	sealed := sealedChunk(t, in, time.Time{}, time.Time{},
 		recorded{c, rosbag.Time{Sec: 500, Nsec: 2}, testlink.Frame(1, 0, 10)},
 		recorded{c, rosbag.Time{Sec: 500, Nsec: 1}, testlink.Frame(1, 1, 10)})
-	got, wanted := w.rewriteFirst(new(Snapshot), in.ToRingChunk(sealed))
+	got, wanted := w.rewriteFirst(new(Snapshot), toRing(in, sealed))
 	if !wanted || got.MessageCount() != 2 {
 		t.Errorf("%d messages of 2", got.MessageCount())
 	}
@@ -218,7 +218,7 @@ func TestFirstChunkWithAMark(t *testing.T) {
 		}
 	}
 	sn := &Snapshot{Snapshot: ring.Snapshot{From: start.Add(300 * time.Millisecond)}}
-	old := in.ToRingChunk(sealedChunk(t, in, start, start.Add(900*time.Millisecond), messages...))
+	old := toRing(in, sealedChunk(t, in, start, start.Add(900*time.Millisecond), messages...))
 	if got, wanted := w.rewriteFirst(sn, old); !wanted || got.MessageCount() != 8 {
 		t.Errorf("%d messages, want 7 and the mark", got.MessageCount())
 	}
@@ -249,8 +249,13 @@ func TestMissedLatchedWithoutMemory(t *testing.T) {
 	}
 	useUp(t, in, int64(len(message)+record))
 	w.KeepMissed(item.Command.Start)
-	chunks := in.TakeRing(new(ring.Snapshot))
+	chunks := in.Buffers.TakeRing(new(ring.Snapshot))
 	if len(chunks) != 1 || chunks[0].Sealed().Counts[0].Conn != small.Conn() {
 		t.Fatalf("%d messages are kept, want the small one", len(chunks))
 	}
+}
+
+// toRing makes a sealed chunk one of the ring.
+func toRing(in *intake.Intake, c *memory.Chunk) *latch.Chunk {
+	return in.Buffers.ToRingChunk(c, in.Accounts.LatchingOf(c.Sealed()))
 }

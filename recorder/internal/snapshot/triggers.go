@@ -159,7 +159,7 @@ func (w *Writer) beginNext(r *request) {
 	if r.snapshot, r.err = sn, err; err == nil {
 		return
 	}
-	w.In.EndRequest()
+	w.Buffers.EndRequest()
 	if !errors.Is(err, control.ErrNotRecording) {
 		w.triggers.failed.Add(1)
 		w.Bags.Finished.Fail(fmt.Errorf("a snapshot could not begin: %w", err))

@@ -72,9 +72,9 @@ func recordAndLog(t *testing.T, o ring.Options, log *zap.Logger) *recording {
 		Retain: retention.New(retention.Limits{}, log, outputs.Free, func(string) bool { return false }),
 		Disk:   disk.NewSpace(0, "", false, outputs.Free, log),
 	})
-	packer := latch.Packer{Claims: in, Compression: rosbag.CompressionNone, ChunkBytes: in.ChunkBytes()}
+	packer := latch.Packer{Claims: &in.Buffers, Compression: rosbag.CompressionNone, ChunkBytes: in.Buffers.ChunkBytes()}
 	r := &recording{in: in, outputs: outputs, Writer: New(Config{
-		Log: log, In: in, Accounts: in.Accounts, Bags: bags, Packer: packer,
+		Log: log, In: in, Accounts: in.Accounts, Buffers: &in.Buffers, Bags: bags, Packer: packer,
 		Outputs: outputs.SnapshotSeries(false), Aborted: func() bool { return false },
 	})}
 	bags.Start()
@@ -472,7 +472,7 @@ func TestTriggersTogether(t *testing.T) {
 	if err := r.close(t); err != nil {
 		t.Fatal(err)
 	}
-	if n := r.in.SnapshotsTaken(); n != 1 || first.err != nil {
+	if n := r.in.Buffers.SnapshotsTaken(); n != 1 || first.err != nil {
 		t.Fatalf("%d snapshots, %v", n, first.err)
 	}
 	if got := numbersIn(t, first.snapshot.Out.Target()); got[len(got)-1] != 16 {

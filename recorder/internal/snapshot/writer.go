@@ -33,12 +33,16 @@ type Intake interface {
 
 	Trigger(at time.Time) (*ring.Snapshot, error)
 	BeginSnapshot(sn *ring.Snapshot) bool
+}
+
+// Buffers has the ring, and the memory of its chunks and latched messages.
+type Buffers interface {
 	EndRequest()
 	TakeRing(sn *ring.Snapshot) []*latch.Chunk
 	SnapshotClosed()
 	SnapshotsTaken() int
 
-	ToRingChunk(c *memory.Chunk) *latch.Chunk
+	ToRingChunk(c *memory.Chunk, latching map[rosbag.ConnID]*latch.Source) *latch.Chunk
 	AddToRing(c *latch.Chunk)
 	PassRing(c *latch.Chunk)
 	FreshChunk(n int) *memory.Chunk
@@ -63,6 +67,7 @@ type Config struct {
 	Log      *zap.Logger
 	In       Intake
 	Accounts Accounts
+	Buffers  Buffers
 	Bags     *files.Files
 	Packer   latch.Packer
 	Outputs  *bagfile.Series // creates the bags of snapshots
@@ -124,7 +129,7 @@ func (w *Writer) Close() {
 	}
 	w.queue.Close()
 	w.writer.Wait()
-	taken, all := w.In.SnapshotsTaken(), w.triggers.count.Load()
+	taken, all := w.Buffers.SnapshotsTaken(), w.triggers.count.Load()
 	if all > uint64(taken) {
 		w.Log.Info("triggers shared snapshots", zap.Uint64("triggers", all), zap.Int("snapshots", taken), zap.Int("failed", w.Failures()))
 	}
@@ -132,7 +137,7 @@ func (w *Writer) Close() {
 
 // Begin gives a snapshot the ring, and each chunk that Keep gets from now on. The sink's goroutine calls it.
 func (w *Writer) Begin(of *ring.Snapshot) {
-	sn, chunks := of.Job.(*Snapshot), w.In.TakeRing(of)
+	sn, chunks := of.Job.(*Snapshot), w.Buffers.TakeRing(of)
 	w.current = sn
 	w.queue.Put(func() { w.openSnapshot(sn, chunks) })
 }
@@ -146,12 +151,12 @@ func (w *Writer) End(of *ring.Snapshot) {
 // Keep takes a chunk that the recording is done with, for the snapshot that is being taken
 // or for the ring. The sink's goroutine calls it.
 func (w *Writer) Keep(c *memory.Chunk) {
-	kept := w.In.ToRingChunk(c)
+	kept := w.Buffers.ToRingChunk(c, w.Accounts.LatchingOf(c.Sealed()))
 	if w.current == nil {
-		w.In.AddToRing(kept)
+		w.Buffers.AddToRing(kept)
 		return
 	}
-	w.In.PassRing(kept)
+	w.Buffers.PassRing(kept)
 	sn := w.current
 	w.queue.Put(func() { w.addToSnapshot(sn, kept) })
 }
@@ -234,7 +239,7 @@ func (sn *Snapshot) addConns(chunks []*latch.Chunk) {
 
 // openWithLatched writes the messages that are latched where a snapshot begins, with the time of its beginning.
 func (w *Writer) openWithLatched(sn *Snapshot, begin time.Time, chunks []*latch.Chunk) {
-	defer w.In.EndState(&sn.State)
+	defer w.Buffers.EndState(&sn.State)
 	at := rosbag.TimeOf(w.In.Stamp(sn.At))
 	seen := map[rosbag.ConnID]bool{}
 	for _, c := range chunks {
@@ -266,7 +271,7 @@ func (w *Writer) addToSnapshot(sn *Snapshot, c *latch.Chunk) {
 
 // addChunk writes a chunk, or counts why it is not written.
 func (w *Writer) addChunk(sn *Snapshot, c *latch.Chunk) {
-	defer w.In.GiveBack(c)
+	defer w.Buffers.GiveBack(c)
 	switch {
 	case w.Aborted():
 		w.countMissing(sn, c, control.DropAborted)
@@ -306,7 +311,7 @@ func (w *Writer) closeSnapshot(sn *Snapshot) {
 		w.Bags.Finished.Fail(sn.Err)
 	}
 	w.Log.Info("Snapshot", zap.String("file", sn.Out.Target()), zap.Uint64("messages", sn.Messages), zap.Int64("bytes", sn.Out.Bytes()))
-	w.In.SnapshotClosed()
+	w.Buffers.SnapshotClosed()
 	w.Bags.CloseLater(sn.Out)
 }
 
@@ -317,7 +322,7 @@ func (w *Writer) KeepMissed(next *queue.FileStart) {
 		return
 	}
 	for _, l := range next.Missed {
-		c := w.In.FreshChunk(len(l.Frame()) + l.RecordBytes() + intake.RecordOverhead)
+		c := w.Buffers.FreshChunk(len(l.Frame()) + l.RecordBytes() + intake.RecordOverhead)
 		if c == nil {
 			w.Log.Warn("no memory to keep a latched message for a snapshot", zap.String("topic", l.Conn().Topic))
 			continue
@@ -325,7 +330,7 @@ func (w *Writer) KeepMissed(next *queue.FileStart) {
 		c.Builder().Reset(nil)
 		c.Builder().AppendRun(l.Conn(), next.Stamp, l.Frame(), 1)
 		c.Came(next.At, next.At)
-		w.In.CountGrown(c)
+		w.Buffers.CountGrown(c)
 		_ = c.Seal(nil) // has no codec that could fail
 		w.Keep(c)
 	}
