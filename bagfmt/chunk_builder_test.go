@@ -435,7 +435,7 @@ func TestWriterAdopts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &rosbag.Connection{ID: 5, Topic: "/t", Header: header("a/A")}
+	c := &rosbag.Connection{ID: 1 << 20, Topic: "/t", Header: header("a/A")} // an id that Write does not keep
 	for i := range uint32(2) {
 		if err := w.Write(c, rosbag.Time{Sec: i}, []byte("x")); err != nil {
 			t.Fatal(err)
@@ -458,7 +458,7 @@ func TestWriterAdopts(t *testing.T) {
 		}
 		ids = append(ids, m.Conn.ID)
 	}
-	if d := cmp.Diff([]rosbag.ConnID{0, 5}, ids); d != "" {
+	if d := cmp.Diff([]rosbag.ConnID{0, 1 << 20}, ids); d != "" {
 		t.Error(d)
 	}
 }

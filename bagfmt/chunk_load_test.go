@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -17,9 +18,9 @@ func TestFileChangesBehindCache(t *testing.T) {
 	conns, _ := sample(0)
 	var msgs []msg
 	for i := range uint32(60) { // the chunks are read in turns
-		msgs = append(msgs, msg{conns[i%3].Topic, rosbag.Time{Sec: 2*(i%30) + i/30}, "0123456789012345678901234567890123456789"})
+		msgs = append(msgs, msg{conns[i%3].Topic, rosbag.Time{Sec: 2*(i%30) + i/30}, strings.Repeat("0123456789", 12)})
 	}
-	b := writeBag(t, bagfmt.WriterOptions{ChunkBytes: 2600}, conns, msgs)
+	b := writeBag(t, bagfmt.WriterOptions{ChunkBytes: 5200}, conns, msgs)
 	b = bytes.ReplaceAll(b, []byte("crc32c="), []byte("crc32x=")) // as stock writes them
 	r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{CacheBytes: 1})
 	if err != nil {

@@ -163,8 +163,8 @@ func (w *Writer) IndexBytes(c *chunk.Sealed) int64 {
 func (w *Writer) SetRepeated(r rosbag.Repeated) { w.repeated = r }
 
 // Write adds a message of c, received at t. c comes from AddConnection or Connections; one of another
-// recording becomes a connection of the bag with its first message, under another id. Write keeps no
-// reference to data.
+// recording becomes a connection of the bag with its first message, under the same id if that is free.
+// Write keeps no reference to data.
 func (w *Writer) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 	switch {
 	case w.closed:

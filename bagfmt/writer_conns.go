@@ -29,6 +29,9 @@ type ownConn struct{ arg, own *rosbag.Connection }
 
 func newConnSet() connSet { return connSet{byID: make(map[rosbag.ConnID]*rosbag.Connection)} }
 
+// keptIDs: connections of other recordings keep ids below, if these are free. Larger ones would use the ids up.
+const keptIDs = 1 << 16
+
 var errNoID = errors.New("the bag has no connection id left")
 
 // add makes a connection under the next id.
@@ -81,10 +84,16 @@ func (s *connSet) own(c *rosbag.Connection) (*rosbag.Connection, error) {
 // resolve finds or adds what own returns for a connection that was not given before.
 func (s *connSet) resolve(c *rosbag.Connection) (own *rosbag.Connection, err error) {
 	own = c
-	if s.byID[c.ID] != c {
-		if own, err = s.add(c.Topic, c.Header); err != nil {
-			return nil, err
-		}
+	switch {
+	case s.byID[c.ID] == c:
+	case s.byID[c.ID] == nil && c.ID < keptIDs:
+		own = &rosbag.Connection{ID: c.ID, Topic: c.Topic, Header: slices.Clone(c.Header)}
+		err = s.adopt(own)
+	default:
+		own, err = s.add(c.Topic, c.Header)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if s.byArg == nil {
 		s.byArg = make(map[*rosbag.Connection]*rosbag.Connection)

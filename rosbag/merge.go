@@ -75,6 +75,16 @@ func (m *merge) next() (*Message, int, error) {
 	return nil, -1, io.EOF
 }
 
+// alone reports whether all messages up to t come from the lane of the message that next has returned last.
+func (m *merge) alone(t Time) bool {
+	for _, l := range m.heap[min(1, len(m.heap)):min(3, len(m.heap))] { // the earliest of the others is one of these
+		if !t.Before(l.time) {
+			return false
+		}
+	}
+	return true
+}
+
 // advance reads the next message of l.
 func (l *lane) advance() (err error) {
 	if l.cursor == nil {

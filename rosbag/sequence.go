@@ -173,6 +173,9 @@ func (s *Sequence) Next() (*Message, error) {
 // File returns the number of the file of what Next has returned last, -1 before.
 func (s *Sequence) File() int { return s.file }
 
+// Alone reports whether all messages up to t come from File. It is called after Next.
+func (s *Sequence) Alone(t Time) bool { return s.merge != nil && s.merge.alone(t) }
+
 // Close ends the reading, as that of a Cursor.
 func (s *Sequence) Close() {
 	s.stop()

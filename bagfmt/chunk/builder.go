@@ -63,6 +63,15 @@ func (r *Records) add(id rosbag.ConnID, size int, repeat bool) {
 	r.written[id] = struct{}{}
 }
 
+// Has reports whether the file has a record of the connection.
+func (r *Records) Has(id rosbag.ConnID) bool {
+	_, ok := r.written[id]
+	return ok
+}
+
+// Copied notes that a chunk which was not built here has a record of the connection, or comes after one.
+func (r *Records) Copied(id rosbag.ConnID) { r.add(id, 0, false) }
+
 func (r *Records) undo(id rosbag.ConnID, size int, repeat bool) {
 	if r == nil {
 		return

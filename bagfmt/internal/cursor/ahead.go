@@ -60,7 +60,8 @@ func (a *loadAhead) start(pending []int, buffers *bufferPool) {
 	most := min(max(a.taken, 1), a.queue.Workers())
 	for n := a.queue.Len(); n < most && n < len(pending) && (!a.plain || !load.Small(a.bag, pending[n])); n++ {
 		j := a.queue.Job()
-		j.chunk = load.Chunk{Number: pending[n], Entries: j.chunk.Entries[:0]}
+		j.chunk = j.chunk.Empty()
+		j.chunk.Number = pending[n]
 		j.memory = buffers.get()
 		a.queue.Start(j)
 	}
@@ -99,11 +100,9 @@ func (a *loadAhead) take(x *load.Chunk, buffers *bufferPool) (good bool) {
 	a.plain = j.plain
 	buffers.put(j.memory) // it was not enough, or not needed
 	if j.good {
-		entries := x.Entries
-		*x = j.chunk
-		j.chunk.Entries = entries
+		*x, j.chunk = j.chunk, *x
 	}
-	j.chunk = load.Chunk{Entries: j.chunk.Entries[:0]}
+	j.chunk = j.chunk.Empty()
 	j.memory = nil
 	a.queue.Recycle(j)
 	return j.good

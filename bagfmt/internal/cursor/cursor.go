@@ -33,6 +33,7 @@ type Cursor struct {
 	ahead     *loadAhead // nil without Workers, and before the first Next
 	prefetch  prefetcher
 	buffers   bufferPool
+	whole     Whole
 	closed    bool
 	msg       rosbag.Message
 }
@@ -86,6 +87,9 @@ func (c *Cursor) Next() (*rosbag.Message, error) {
 	x.Next++
 	c.run--
 	c.msg = rosbag.Message{Conn: c.bag.Conns[e.Conn], Time: e.Time(), Frame: wire.FrameAt(x.Data, e.Offset), Share: x.Share, Order: uint64(x.Number)<<32 | uint64(e.Offset)}
+	if c.q.Chunks && x.Next == 1 && c.run == len(x.Entries)-1 && c.whole.read(c, x) {
+		c.msg.Chunk = &c.whole
+	}
 	return &c.msg, nil
 }
 
@@ -320,7 +324,7 @@ func (c *Cursor) alloc(i int) *load.Chunk {
 func (c *Cursor) drop(x *load.Chunk) {
 	c.cached -= int64(len(x.Data))
 	c.leave(x.Data, x.Shared)
-	*x = load.Chunk{Entries: x.Entries[:0]}
+	*x = x.Empty()
 	c.free = append(c.free, x)
 }
 

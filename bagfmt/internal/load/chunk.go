@@ -1,6 +1,9 @@
 package load
 
-import "github.com/gorosbag/gorosbag/rosbag"
+import (
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
 
 // Chunk is an open chunk of a Cursor.
 type Chunk struct {
@@ -8,6 +11,8 @@ type Chunk struct {
 	Entries []Entry
 	Next    int // in entries
 	Data    []byte
+	Stored  []byte               // the compressed data, with Query.Chunks; else, and while Data is nil, memory for it
+	Place   wire.ChunkPlace      // where Data was read, with Query.Chunks
 	Shared  bool                 // Options.Cache has data, too
 	Share   int                  // Message.Share of its messages, once data was loaded
 	Damaged *rosbag.CorruptError // why the index could not be read: entries come with the data
@@ -33,3 +38,6 @@ func (x *Chunk) Key() uint64 {
 
 // EntriesUnknown reports whether the entries of x are unknown until its data is loaded.
 func (x *Chunk) EntriesUnknown() bool { return x.Derive || x.Damaged != nil }
+
+// Empty returns a Chunk without anything but the memory of x.
+func (x *Chunk) Empty() Chunk { return Chunk{Entries: x.Entries[:0], Stored: x.Stored[:0]} }

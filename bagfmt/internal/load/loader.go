@@ -282,7 +282,13 @@ func (l *Loader) open(p *wire.ChunkPlace, stored []byte) ([]byte, error) {
 // then on they point at frames. An error without data says that the chunk is lost;
 // one with data, that the index was bad, and whether messages are missing.
 func (l *Loader) Load(bag *table.Table, x *Chunk, keep []bool, q rosbag.Query) error {
+	if q.Chunks {
+		l.stored = x.Stored[:0]
+	}
 	data, p, err := l.data(bag, x.Number)
+	if q.Chunks {
+		x.Stored, x.Place, l.stored = l.stored, p, nil
+	}
 	if err != nil {
 		return err
 	}

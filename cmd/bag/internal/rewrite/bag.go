@@ -47,6 +47,21 @@ func (s *BagSink) write(c *rosbag.Connection, t rosbag.Time, data []byte) error 
 	return s.w.Write(c, t, data)
 }
 
+// CopyChunk implements chunkSink.
+func (s *BagSink) CopyChunk(c rosbag.Chunk, as func(*rosbag.Connection) *rosbag.Connection) (bool, error) {
+	copied, err := s.w.CopyChunk(c, as)
+	if err != nil || !copied {
+		return false, err
+	}
+	s.repeated.ordinary(c.End())
+	counts, payload := c.Counts()
+	s.uncompressedBytes += int64(payload)
+	for _, n := range counts {
+		s.uncompressedBytes += int64(n.Count) * messageOverhead
+	}
+	return true, nil
+}
+
 // Size returns the size of the bag so far. With compression, open chunks do not count.
 func (s *BagSink) Size() int64 {
 	if s.uncompressed {

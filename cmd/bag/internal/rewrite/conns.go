@@ -16,6 +16,8 @@ type conns struct {
 	byIdentity map[string]*rosbag.Connection         // by topic and header
 	lastInput  *rosbag.Connection                    // input connection of the last message
 	last       *outputConn                           // the outputConn of lastInput
+	taken      map[rosbag.ConnID]bool                // ids of output connections
+	next       rosbag.ConnID                         // the lowest id that may be free
 }
 
 // outputConn says which output connection gets the messages of an input connection.
@@ -31,6 +33,7 @@ func newConns(rename func(*rosbag.Connection) string, edit func(*rosbag.Connecti
 		edit:       edit,
 		byInput:    make(map[*rosbag.Connection]*outputConn),
 		byIdentity: make(map[string]*rosbag.Connection),
+		taken:      make(map[rosbag.ConnID]bool),
 	}
 }
 
@@ -64,7 +67,7 @@ func (c *conns) add(in *rosbag.Connection) (*rosbag.Connection, *rosbag.Edit) {
 		edit = c.edit(in)
 	}
 	header := edit.Connection(in).Header
-	out := &rosbag.Connection{ID: rosbag.ConnID(len(c.byIdentity)), Topic: in.Topic, Header: slices.Clone(header)}
+	out := &rosbag.Connection{ID: in.ID, Topic: in.Topic, Header: slices.Clone(header)}
 	if c.rename != nil {
 		out.Topic = c.rename(in)
 	}
@@ -86,6 +89,11 @@ func (c *conns) add(in *rosbag.Connection) (*rosbag.Connection, *rosbag.Edit) {
 		return known, edit
 	}
 	c.byIdentity[key] = out
+	for c.taken[out.ID] { // otherwise it keeps its id: chunks can be copied then
+		out.ID = c.next
+		c.next++
+	}
+	c.taken[out.ID] = true
 	return out, edit
 }
 

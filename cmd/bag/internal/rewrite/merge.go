@@ -9,7 +9,7 @@ import (
 )
 
 // merge returns the messages of all inputs in time order; of messages with equal times, that of the first input comes
-// first.
+// first. Their Chunk is set where chunks is.
 type merge struct {
 	o        *Options
 	inputs   []Input
@@ -19,7 +19,7 @@ type merge struct {
 	start cutStart
 }
 
-func newMerge(inputs []Input, o *Options) *merge {
+func newMerge(inputs []Input, o *Options, chunks bool) *merge {
 	m := &merge{o: o, inputs: inputs, repeated: make([]bool, len(inputs)), start: cutStart{o: o}}
 	var files []rosbag.File
 	for i, in := range inputs {
@@ -33,7 +33,7 @@ func newMerge(inputs []Input, o *Options) *merge {
 		files = append(files, f)
 	}
 	m.messages = rosbag.NewSequence(files, rosbag.SequenceOptions{})
-	q := rosbag.Query{Keep: o.Keep, Start: o.Start, End: o.End, Workers: o.Workers, Reuse: true}
+	q := rosbag.Query{Keep: o.Keep, Start: o.Start, End: o.End, Workers: o.Workers, Reuse: true, Chunks: chunks}
 	if o.Within != nil {
 		o.Within(&q)
 	}
@@ -68,6 +68,9 @@ func (w *walked) Next() (*rosbag.Message, error) {
 	}
 	m, err := w.Cursor.Next()
 	*w.repeated = err == nil && w.repeats.Is(m)
+	if w.repeats != nil && err == nil && m.Chunk != nil && !w.source.Info().Repeated.Time.Before(m.Time) {
+		m.Chunk = nil // it may have repeated messages
+	}
 	return m, err
 }
 

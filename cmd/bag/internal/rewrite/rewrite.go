@@ -22,6 +22,13 @@ type repeater interface {
 	WriteRepeated(c *rosbag.Connection, t rosbag.Time, data []byte) error
 }
 
+// chunkSink is a Sink that takes chunks as they are stored.
+type chunkSink interface {
+	rosbag.Sink
+	// CopyChunk writes a chunk, and reports false if its messages have to be written instead. as maps its connections.
+	CopyChunk(c rosbag.Chunk, as func(*rosbag.Connection) *rosbag.Connection) (bool, error)
+}
+
 // write writes a message to a sink. A sink that is no repeater gets a repeated message like any other.
 func write(sink rosbag.Sink, c *rosbag.Connection, t rosbag.Time, data []byte, repeated bool) error {
 	if repeated {
@@ -85,7 +92,11 @@ func Copy(inputs []Input, o Options, sink rosbag.Sink) (Summary, error) {
 			sink.Abort()
 		}
 	}()
-	c := copier{o: &o, sink: sink, src: newMerge(inputs, &o), conns: newConns(o.Rename, o.Edit), sent: newSentLatched(inputs)}
+	c := copier{o: &o, sink: sink, conns: newConns(o.Rename, o.Edit), sent: newSentLatched(inputs)}
+	if o.Match == nil && o.Edit == nil && c.sent == nil { // what looks at each message needs them one by one
+		c.chunks, _ = sink.(chunkSink)
+	}
+	c.src = newMerge(inputs, &o, c.chunks != nil)
 	defer c.src.close()
 	m, input, err := c.src.next()
 	if err == nil || errors.Is(err, io.EOF) {
@@ -94,6 +105,11 @@ func Copy(inputs []Input, o Options, sink rosbag.Sink) (Summary, error) {
 		}
 	}
 	for ; err == nil; m, input, err = c.src.next() {
+		if copied, err := c.copyChunk(m, input); err != nil {
+			return c.sum, err
+		} else if copied {
+			continue
+		}
 		if c.sent != nil && c.src.repeated[input] && c.sent.has(m, input) {
 			c.sum.LeftOut++
 			continue
@@ -112,12 +128,13 @@ func Copy(inputs []Input, o Options, sink rosbag.Sink) (Summary, error) {
 
 // copier is the state of Copy.
 type copier struct {
-	o     *Options
-	sink  rosbag.Sink
-	src   *merge
-	conns *conns
-	sent  *sentLatched // nil: not needed
-	sum   Summary
+	o      *Options
+	sink   rosbag.Sink
+	src    *merge
+	conns  *conns
+	sent   *sentLatched // nil: not needed
+	chunks chunkSink    // nil: messages are written one by one
+	sum    Summary
 
 	payload []byte // memory for edited messages
 }
@@ -136,6 +153,25 @@ func (c *copier) repeat(inputs []Input, first *rosbag.Message) error {
 	}
 	c.sum = Summary{Repeated: c.sum.Messages}
 	return nil
+}
+
+// copyChunk writes the chunk that begins with m as it is stored, if that is possible.
+func (c *copier) copyChunk(m *rosbag.Message, input int) (bool, error) {
+	if m.Chunk == nil || c.src.repeated[input] || !c.src.messages.Alone(m.Chunk.End()) {
+		return false, nil
+	}
+	counts, payload := m.Chunk.Counts()
+	copied, err := c.chunks.CopyChunk(m.Chunk, func(in *rosbag.Connection) *rosbag.Connection { return c.conns.of(in).conn })
+	if err != nil || !copied {
+		return false, err
+	}
+	for _, n := range counts {
+		c.conns.of(n.Conn).messages += uint64(n.Count)
+		c.sum.Messages += uint64(n.Count)
+	}
+	c.sum.Bytes += payload
+	m.Chunk.Pass()
+	return true, nil
 }
 
 // write writes a message of an input, if Match admits it. Latched messages from before the start have the input -1.

@@ -1,0 +1,213 @@
+package bagfmt_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// copiedChunk is the size of the chunks of chunkedBag.
+const copiedChunk = 20 << 10
+
+// chunkedBag returns a bag of four chunks, each with messages of two connections, and the records of both if records is set.
+func chunkedBag(t *testing.T, comp rosbag.Compression, records bool) []byte {
+	t.Helper()
+	var f memFile
+	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := rosbag.Field{Key: "message_definition", Value: strings.Repeat("# a comment\n", 500)}
+	conns := []*rosbag.Connection{{ID: 3, Topic: "/b", Header: append(header("a/B"), long)}, {ID: 1, Topic: "/a", Header: append(header("a/A"), long)}}
+	z, err := chunk.NewCompressor(comp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	once := new(chunk.Records)
+	var b chunk.Builder
+	rnd := rand.NewChaCha8([32]byte{})
+	for i := range 4 {
+		if b.Reset(once); records {
+			b.Reset(nil)
+		}
+		for k := 0; b.Len() < copiedChunk; k++ {
+			data := make([]byte, 100+k)
+			_, _ = rnd.Read(data) // it never fails
+			b.AppendMessage(conns[k%2], rosbag.Time{Sec: uint32(10 * (i + 1)), Nsec: uint32(k)}, data)
+		}
+		c, err := b.Seal(z, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.WriteChunk(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return f.b
+}
+
+// copyChunks copies what q selects to w, chunks as they are stored where that is possible. It returns how many of them.
+func copyChunks(t *testing.T, r *bagfmt.Reader, q rosbag.Query, w *bagfmt.Writer) (copied int, failed []error) {
+	t.Helper()
+	q.Chunks = true
+	c := r.Cursor(q)
+	defer c.Close()
+	for {
+		m, err := c.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return copied, failed
+		case err != nil:
+			failed = append(failed, err)
+			continue
+		}
+		if m.Chunk != nil {
+			done, err := w.CopyChunk(m.Chunk, func(c *rosbag.Connection) *rosbag.Connection { return c })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if done {
+				copied++
+				m.Chunk.Pass()
+				continue
+			}
+		}
+		if err := w.Write(m.Conn, m.Time, m.Data()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestCopyChunk: chunks are copied as they are stored if nothing in them changes, and the messages are the same if not.
+func TestCopyChunk(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		to      bagfmt.WriterOptions // Compression: that of the bag if empty
+		q       rosbag.Query
+		once    bool // connection records are in the first chunk only
+		damage  bool // of the second chunk
+		prepare func(*bagfmt.Writer) error
+		want    int
+	}{
+		"all":                   {want: 4},
+		"with workers":          {q: rosbag.Query{Workers: 2, Reuse: true}, want: 4},
+		"records once":          {once: true, want: 4},
+		"without the first":     {q: rosbag.Query{Start: rosbag.Time{Sec: 20}}, want: 3},
+		"records were left out": {once: true, q: rosbag.Query{Start: rosbag.Time{Sec: 20}}, want: 2}, // the second one is written anew, with the records
+		"from within a chunk":   {q: rosbag.Query{Start: rosbag.Time{Sec: 20, Nsec: 1}}, want: 2},
+		"to within a chunk":     {q: rosbag.Query{End: rosbag.Time{Sec: 40, Nsec: 5}}, want: 3},
+		"one connection":        {q: rosbag.Query{Keep: func(c *rosbag.Connection) bool { return c.ID == 1 }}},
+		"other compression":     {to: bagfmt.WriterOptions{Compression: rosbag.CompressionBZ2}},
+		"larger chunks":         {to: bagfmt.WriterOptions{ChunkBytes: 3 * copiedChunk}},
+		"smaller chunks":        {to: bagfmt.WriterOptions{ChunkBytes: copiedChunk / 3}},
+		"damage":                {damage: true, want: 3},
+		"id taken": {prepare: func(w *bagfmt.Writer) error {
+			return w.Adopt(&rosbag.Connection{ID: 3, Topic: "/other", Header: header("a/Other")})
+		}},
+	} {
+		for _, comp := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4} {
+			t.Run(name+" "+string(comp), func(t *testing.T) {
+				t.Parallel()
+				b := chunkedBag(t, comp, !tt.once)
+				r, err := openBag(b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tt.damage {
+					b[r.Span(1).Pos+5000] ^= 1
+				}
+				to := tt.to
+				if to.Compression == "" {
+					to.Compression = comp
+				}
+				if to.ChunkBytes == 0 {
+					to.ChunkBytes = copiedChunk
+				}
+				var f memFile
+				w, err := bagfmt.NewWriter(&f, to)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tt.prepare != nil {
+					if err := tt.prepare(w); err != nil {
+						t.Fatal(err)
+					}
+				}
+				copied, failed := copyChunks(t, r, tt.q, w)
+				if err := w.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if copied != tt.want || len(failed) > 0 != tt.damage {
+					t.Errorf("%d chunks are copied, want %d; errors: %v", copied, tt.want, failed)
+				}
+				out, err := openBag(f.b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := cmp.Diff(sent(t, r, tt.q), sent(t, out, rosbag.Query{})); d != "" {
+					t.Errorf("messages (-want +got):\n%s", d)
+				}
+				s, err := bagfmt.NewScanner(bytes.NewReader(f.b), bagfmt.ScannerOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for { // without the index, too
+					if _, err := s.Next(); errors.Is(err, io.EOF) {
+						break
+					} else if err != nil {
+						t.Fatal(err)
+					}
+				}
+				if name == "all" && !bytes.Equal(f.b, b) {
+					t.Error("the copy of a whole bag differs from it")
+				}
+			})
+		}
+	}
+}
+
+// sent lists messages without their ids and places.
+func sent(t *testing.T, r *bagfmt.Reader, q rosbag.Query) (list []string) {
+	t.Helper()
+	for m, err := range rosbag.Messages(r, q) {
+		if err == nil {
+			list = append(list, m.Conn.Topic+" "+m.Time.String()+" "+string(m.Data()))
+		}
+	}
+	return list
+}
+
+// TestCopiedChunkHoldsNothingElse: a chunk whose index does not list all of its messages, or another time, is not copied.
+func TestCopiedChunkHoldsNothingElse(t *testing.T) {
+	t.Parallel()
+	b := bytes.ReplaceAll(chunkedBag(t, rosbag.CompressionNone, true), []byte("crc32c="), []byte("crc32x=")) // as stock writes them
+	r, err := openBag(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time := bytes.Index(b[r.Span(1).Pos:], []byte("time=")) + int(r.Span(1).Pos) + 5
+	b[time+5] ^= 1 // of a message; the index counts
+	var f memFile
+	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{ChunkBytes: copiedChunk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if copied, failed := copyChunks(t, r, rosbag.Query{}, w); copied != 3 || len(failed) > 0 {
+		t.Errorf("%d chunks are copied, want 3; errors: %v", copied, failed)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
