@@ -49,7 +49,7 @@ type Query struct {
 	// Memory, if not nil, has memory for chunks. Reuse has no effect then. Recordings that have no chunks may
 	// not use it.
 	Memory Memory
-	// Chunks makes a cursor that can do so set Message.Chunk.
+	// Chunks makes a cursor that can do so set Message.Chunk, but not for chunks of a few kilobytes.
 	Chunks bool
 }
 

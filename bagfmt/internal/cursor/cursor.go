@@ -87,7 +87,7 @@ func (c *Cursor) Next() (*rosbag.Message, error) {
 	x.Next++
 	c.run--
 	c.msg = rosbag.Message{Conn: c.bag.Conns[e.Conn], Time: e.Time(), Frame: wire.FrameAt(x.Data, e.Offset), Share: x.Share, Order: uint64(x.Number)<<32 | uint64(e.Offset)}
-	if c.q.Chunks && x.Next == 1 && c.run == len(x.Entries)-1 && c.whole.read(c, x) {
+	if c.q.Chunks && x.Next == 1 && c.run == len(x.Entries)-1 && !load.Small(c.bag, x.Number) && c.whole.read(c, x) {
 		c.msg.Chunk = &c.whole
 	}
 	return &c.msg, nil

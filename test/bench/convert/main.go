@@ -1,8 +1,8 @@
 //go:build linux
 
 // Command convert measures what conversions of bags cost: gobag turns a bag into a recording of
-// ROS 2, and dd copies and syncs the same bag, in turn; and gobag reads a bag and the same
-// messages from other recordings. Processor time counts, and ratios within one run. The command
+// ROS 2, or copies its chunks, and dd copies and syncs the same bag, in turn; and gobag reads a bag and the same
+// messages from other recordings, or from small chunks. Processor time counts, and ratios within one run. The command
 // prints each target with what was measured, and exits with 1 if one is missed.
 package main
 
@@ -43,6 +43,9 @@ var rows = []row{
 	{"Imu to sqlite3", conversion{load: imus, args: []string{"--storage=sqlite3"}}.measure},
 	{"check of images", reading{load: images, args: []string{"check", "--deep"}}.measure},
 	{"check of Imu", reading{load: imus, args: []string{"check", "--deep"}}.measure},
+	{"filter of images in lz4", rewriting{load: images, pack: "--compression=lz4", args: []string{"filter"}, out: true, most: 5}.measure},
+	{"filter of chunks of one Imu", rewriting{load: imus, pack: "--chunksize=0", args: []string{"filter"}, out: true, small: true, most: 8}.measure},
+	{"check of chunks of one Imu", rewriting{load: imus, pack: "--chunksize=0", args: []string{"check"}, small: true, most: 8}.measure},
 	{"echo of Imu", reading{load: imus, args: []string{"echo", "-p"}, topic: true}.measure},
 }
 
