@@ -56,7 +56,11 @@ func run(args []string) int {
 		node.Log = zap.NewNop() // there need not be a master
 	}
 	if s.ROS.AllowRemoteShutdown {
-		node.OnShutdown = func(string, string) { signals.End() } // the node logs it
+		node.OnShutdown = func(reason, _ string) { // the node logs it
+			if ctx.Err() == nil {
+				signals.EndByPeer(reason)
+			}
+		}
 	}
 	graph, err := program.Join(ctx, node, s.ROS.EmbeddedMaster)
 	if err != nil {
@@ -82,6 +86,7 @@ func run(args []string) int {
 		d.printer.Done(ctx.Err() != nil) // also when only --keep-alive was left
 	}
 	r.bookmarks(d.bookmarks(), bags)
+	r.endedBy, r.nameTaken = signals.ByPeer()
 	return r.report(&sum, runErr)
 }
 

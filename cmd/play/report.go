@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/cmd/play/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/face/term/termtext"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/program/rosout"
 	"github.com/gorosbag/gorosbag/internal/text/lazyre"
@@ -22,6 +23,9 @@ type reporter struct {
 	out   io.Writer
 	errs  *program.Errors
 	quiet bool
+
+	endedBy   string // why another node or the master has ended play; empty if none has
+	nameTaken bool   // because another node has the name
 }
 
 // publishSummary publishes the summary on /rosout, losses first.
@@ -51,6 +55,12 @@ func (r *reporter) report(sum *control.Summary, err error) int {
 	}
 	if !r.quiet {
 		r.print(screen.Summary(sum))
+	}
+	if r.endedBy != "" && !r.quiet {
+		r.print("ended by another node or the master: " + termtext.Plain(r.endedBy) + "\n")
+	}
+	if r.nameTaken {
+		return r.errs.Fail(program.ExitLoss, errors.New("not all was played: another node has registered with the name of this one; give each its own with __name:="))
 	}
 	if sum.Lossy() { // with what was lost: --quiet has no summary
 		return r.errs.Fail(program.ExitLoss, errors.New("not all was played: "+screen.Losses(sum)))

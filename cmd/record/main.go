@@ -47,7 +47,11 @@ func run(args []string) int {
 	node := line.Node
 	node.Log = log
 	if s.ROS.AllowRemoteShutdown {
-		node.OnShutdown = func(string, string) { signals.End() } // the node logs it
+		node.OnShutdown = func(reason, _ string) { // the node logs it
+			if ctx.Err() == nil {
+				signals.EndByPeer(reason)
+			}
+		}
 	}
 	graph, err := program.Join(ctx, node, s.ROS.EmbeddedMaster)
 	if err != nil {
@@ -82,6 +86,8 @@ func run(args []string) int {
 	defer hide() // also when Run panics
 	sum, runErr := recorder.Run(ctx, o)
 	hide()
+	var nameTaken bool
+	sum.EndedBy, nameTaken = signals.ByPeer()
 	endTriggers()
 	endServing()
 	loglimit.Flush(log) // while others still hear it
@@ -92,5 +98,5 @@ func run(args []string) int {
 	}
 	sent := up.end()
 	loglimit.Flush(log)
-	return report(console, errs, s, &sum, &sent, runErr)
+	return report(console, errs, s, &sum, &sent, nameTaken, runErr)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.uber.org/zap"
 
@@ -46,29 +47,48 @@ func summaryText(s *settings, sum *control.Summary, sent *upload.Stats) (string,
 }
 
 // report prints the summary and returns the exit code.
-func report(console *term.Console, errs *program.Errors, s *settings, sum *control.Summary, sent *upload.Stats, err error) int {
+func report(console *term.Console, errs *program.Errors, s *settings, sum *control.Summary, sent *upload.Stats, nameTaken bool, err error) int {
 	if !s.control.quiet && sum.Duration > 0 {
 		text, jsonErr := summaryText(s, sum, sent)
 		err = errors.Join(err, jsonErr)
 		term.PrintTable(console, text)
 	}
+	code := program.ExitLoss
 	switch {
 	case errors.Is(err, recorder.ErrDiskHangs):
-		return errs.Fail(program.ExitInternal, err)
+		code = program.ExitInternal
 	case errors.Is(err, recorder.ErrMinSpace), errors.Is(err, recorder.ErrNotBegun):
-		return errs.Fail(program.ExitLoss, err)
 	case err != nil && sum.Duration == 0:
 		return errs.Fail(program.ExitUsage, err)
+	}
+	all := wrongs(s, sum, sent, nameTaken)
+	switch text := strings.Join(all, "; ") + "; see the summary"; {
+	case err != nil && len(all) > 0:
+		return errs.Fail(code, errors.New(err.Error()+"; "+text))
 	case err != nil:
-		return errs.Fail(program.ExitLoss, err)
-	case sum.Losses() != "":
-		return errs.Fail(program.ExitLoss, fmt.Errorf("%s; see the summary", sum.Losses()))
-	case sent.Lost > 0:
-		return errs.Fail(program.ExitLoss, fmt.Errorf("files were deleted before they were uploaded (%d)", sent.Lost))
-	case sum.Unmet() != "":
-		return errs.Fail(program.ExitLoss, fmt.Errorf("expectations were not met: %s; see the summary", sum.Unmet()))
-	case s.selection.require && len(sum.Missing) > 0:
-		return errs.Fail(program.ExitLoss, fmt.Errorf("%s never appeared; see the summary", wording.Plural(len(sum.Missing), "topic")))
+		return errs.Fail(code, err)
+	case len(all) > 0:
+		return errs.Fail(code, errors.New(text))
 	}
 	return program.ExitOK
+}
+
+// wrongs says all that makes the exit code program.ExitLoss, but for errors.
+func wrongs(s *settings, sum *control.Summary, sent *upload.Stats, nameTaken bool) (all []string) {
+	if nameTaken {
+		all = append(all, "the recording ended early: another node has registered with the name of this one; give each its own with __name:=")
+	}
+	if text := sum.Losses(); text != "" {
+		all = append(all, text)
+	}
+	if sent.Lost > 0 {
+		all = append(all, fmt.Sprintf("files were deleted before they were uploaded (%d)", sent.Lost))
+	}
+	if text := sum.Unmet(); text != "" {
+		all = append(all, "expectations were not met: "+text)
+	}
+	if n := len(sum.Missing); s.selection.require && n > 0 {
+		all = append(all, wording.Plural(n, "topic")+" never appeared")
+	}
+	return all
 }

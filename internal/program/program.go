@@ -3,12 +3,14 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"path"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -51,6 +53,7 @@ type Signals struct {
 	events  chan os.Signal
 	done    chan struct{}
 	cleanup atomic.Pointer[func()]
+	reason  atomic.Pointer[string] // for which a peer has ended the program
 }
 
 // Catch turns SIGINT, SIGTERM and SIGHUP into requests to end: the first ends the returned
@@ -154,6 +157,23 @@ func RunUntil(ctx context.Context, f func()) bool {
 
 // End ends the context as the first request does.
 func (s *Signals) End() { s.stop() }
+
+// EndByPeer does the same, because another node or the master asks for it. The first reason is kept.
+func (s *Signals) EndByPeer(reason string) {
+	reason = cmp.Or(reason, "no reason given")
+	s.reason.CompareAndSwap(nil, &reason)
+	s.stop()
+}
+
+// ByPeer returns the reason for which another node or the master has ended the program; empty if none has. taken says
+// that the master did because another node has registered with the same name, in the words of roscore: nobody wanted
+// that what this program does ends.
+func (s *Signals) ByPeer() (reason string, taken bool) {
+	if r := s.reason.Load(); r != nil {
+		reason = *r
+	}
+	return reason, strings.HasSuffix(reason, "new node registered with same name")
+}
 
 // Close restores the default handling of the signals.
 func (s *Signals) Close() {

@@ -20,6 +20,7 @@ type Summary struct {
 	Triggers []TriggerStats                // nil without Options.Watch
 	Findings []FindingSum                  // what was wrong with topics
 	Missing  []string                      // requested names, expressions, globs and types that never appeared
+	EndedBy  string                        // why another node or the master has ended the recording, set by the program; empty if none has
 	NoMaster bool                          // the master never answered, so that no topic could be recorded
 	Unread   string                        // what could not be read of the master's replies, so that topics may be missing; empty if nothing
 	Chunks   map[rosbag.Compression]uint64 // written in all files, by how they are compressed; nil without Options.Adaptive

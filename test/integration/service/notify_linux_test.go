@@ -147,6 +147,43 @@ func TestRemoteShutdownRefused(t *testing.T) {
 	}
 }
 
+// TestEndedByPeers: what others end says so at its end. That somebody asked for it is no fault; that another node has
+// taken the name is.
+func TestEndedByPeers(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"gorecord": {"-a", "-O", "x", "--no-screen"}, "goplay": {"--loop", bags.Demo(t)},
+	} {
+		for how, end := range map[string]func(g *harness.Graph, uri string){
+			"user request": func(g *harness.Graph, uri string) {
+				if _, err := xmlrpc.Call(g.T.Context(), xmlrpc.NewHTTPClient(harness.Timeout), uri, "shutdown", "/rosnode", "user request"); err != nil {
+					g.T.Error(err)
+				}
+			},
+			"new node registered with same name": func(g *harness.Graph, _ string) { peers.Advertise(g, peers.Node(g, "service"), "/other", false) },
+		} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				t.Parallel()
+				g := harness.NewGraph(t, "gomaster")
+				p := g.Start(name, append(args, "__name:=service")...)
+				var uri string
+				g.Eventually("it is registered", func() (ok bool) {
+					var err error
+					uri, err = peers.Node(g, "looks").Master().LookupNode(t.Context(), "/service")
+					return err == nil
+				})
+				end(g, uri)
+				code, last := 0, ""
+				if strings.HasPrefix(how, "new") {
+					code, last = 3, "another node has registered with the name of this one; give each its own with __name:="
+				}
+				p.Ended(code)
+				harness.Contains(t, p.Out.String(), "ended by another node or the master: ", how, last)
+			})
+		}
+	}
+}
+
 // TestPrintConfig: the YAML that is printed means the same when it is read again.
 func TestPrintConfig(t *testing.T) {
 	t.Parallel()

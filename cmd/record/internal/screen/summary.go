@@ -24,8 +24,8 @@ func Summary(s *control.Summary) string {
 		t := &s.Topics[i]
 		tab.Row(t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers)+t.Former.Count, lost(t), t.Missed(), topicCell(t))
 	}
-	return tab.Text() + fmt.Sprintf("%s%s%s%s%s%s%slost: %s\nmissed: %s\nbroken links: %s\n%s%s",
-		totals(s), files(s), snapshots(s), chunks(s), pickups(s), missing(s), stillWaiting(s), causes(s), missed(s), linksLost(s), refused(s)+unlinked(s)+unread(s)+heldUp(s)+found(s), reconnected(s)+triggers(s))
+	return tab.Text() + fmt.Sprintf("%s%s%s%s%s%s%s%slost: %s\nmissed: %s\nbroken links: %s\n%s%s",
+		totals(s), endedBy(s), files(s), snapshots(s), chunks(s), pickups(s), missing(s), stillWaiting(s), causes(s), missed(s), linksLost(s), refused(s)+unlinked(s)+unread(s)+heldUp(s)+found(s), reconnected(s)+triggers(s))
 }
 
 // found returns a line for each kind of what was wrong with topics: how often, and how long in all.
@@ -55,6 +55,14 @@ func found(s *control.Summary) string {
 		}
 	}
 	return text.String()
+}
+
+// endedBy says which peer has ended the recording.
+func endedBy(s *control.Summary) string {
+	if s.EndedBy == "" {
+		return ""
+	}
+	return "ended by another node or the master: " + termtext.Plain(s.EndedBy) + "\n"
 }
 
 // unread returns the parts of the master's replies that could not be read.

@@ -63,6 +63,19 @@ func TestRecordSummaryOfTriggers(t *testing.T) {
 	}
 }
 
+// TestRecordSummaryOfTheEnd: a recording that others have ended says so, with the reason that they gave.
+func TestRecordSummaryOfTheEnd(t *testing.T) {
+	t.Parallel()
+	s := control.Summary{Duration: time.Second}
+	if got := screen.Summary(&s); strings.Contains(got, "ended by") {
+		t.Errorf("nobody ended it, but:\n%s", got)
+	}
+	s.EndedBy = "user\x1b request"
+	if got, want := screen.Summary(&s), "\nended by another node or the master: \"user\\x1b request\"\n"; !strings.Contains(got, want) {
+		t.Errorf("want %q in\n%s", want, got)
+	}
+}
+
 func TestRecordSummaryOfChunks(t *testing.T) {
 	t.Parallel()
 	s := control.Summary{Duration: time.Second, Chunks: map[rosbag.Compression]uint64{rosbag.CompressionNone: 1, rosbag.CompressionBZ2: 3}}
