@@ -1,5 +1,3 @@
-// Package rosbag has the words of every recording of ROS messages, whatever its format: what a
-// connection, a message and its time are, which messages are selected, and what an error says. A
-// recording that is read is a Source, one that is written a Sink. Package bagfmt reads and writes
-// bags in these words.
+// Package rosbag has what all recordings of ROS messages share: connections, messages, times, queries, errors. A
+// recording that is read is a [Source], one that is written a [Sink]. Package bagfmt reads and writes bags.
 package rosbag

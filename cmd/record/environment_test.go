@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/config"
-	"github.com/gorosbag/gorosbag/config/configtest"
+	"github.com/gorosbag/gorosbag/internal/testkit/configtest"
 )
 
 // described is the program with the files that describe its options.

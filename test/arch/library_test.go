@@ -1,7 +1,10 @@
 package arch_test
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"go/doc"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +12,39 @@ import (
 	"strings"
 	"testing"
 )
+
+// screen is how many lines go doc prints of a package on one screen.
+const screen = 60
+
+// longer are packages of which go doc prints more. The limits only fall.
+var longer = map[string]int{"rosbag": 66, "tcpros": 74}
+
+// TestPublicPackages checks that programs of others can learn each public package: go doc of it fits a screen, and it
+// has an example that runs.
+func TestPublicPackages(t *testing.T) {
+	t.Parallel()
+	m := checkedPackages(t)
+	for _, p := range m.packages {
+		if !isPublic(p.name()) {
+			continue
+		}
+		cmd := exec.CommandContext(t.Context(), "go", "doc", p.ImportPath)
+		cmd.Dir = root(t)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go doc %s: %v", p.ImportPath, err)
+		}
+		limit := cmp.Or(longer[p.name()], screen)
+		if n := bytes.Count(out, []byte("\n")); n > limit {
+			t.Errorf("go doc %s prints %d lines, more than %d: what may another package own?", p.name(), n, limit)
+		}
+		files := slices.DeleteFunc(slices.Clone(p.XTestGoFiles), func(name string) bool { return !strings.HasPrefix(name, "example") })
+		examples := doc.Examples(m.parse(t, p.Dir, files)...)
+		if !slices.ContainsFunc(examples, func(e *doc.Example) bool { return e.Output != "" }) {
+			t.Errorf("%s has no example that runs", p.name())
+		}
+	}
+}
 
 // readers are the packages that a program imports to read a bag.
 var readers = []string{"./bagfmt", "./rosbag", "./rosmsg"}
