@@ -228,7 +228,7 @@ func TestExpectations(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	for format, want := range map[string][]string{
 		"text": {"silent: /never (1 time, ", "against --expect"},
-		"json": {`{"file":"json.bag","files":[{"file":"json.bag",`, `"episodes":[{"topic":"/never","kind":"silent","episodes":1,"seconds":`, `"open":false,"unmet":true}]`},
+		"json": {`{"file":"json.bag","files":[{"file":"json.bag",`, `"episodes":[{"topic":"/never","kind":"silent","episodes":1,"seconds":`, `"open":false,"unmet":true,"untold":0}]`},
 	} {
 		topic := "/" + format
 		rec := g.Record(topic, "/never", "-O", format, "--no-screen", "--expect", "/never=1", "--expect", topic+"=5", "--log-format", format)
