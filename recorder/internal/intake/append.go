@@ -31,7 +31,7 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 		return
 	}
 	for frame := range rosbag.Frames(run) {
-		if in.hasEnoughLocked(c.Topic()) {
+		if in.mode.HasEnough(c.Topic()) {
 			return
 		}
 		if c.Topic().Keep(in.cfg.Sim.Steady(received)) {
@@ -48,7 +48,7 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 func (in *Intake) addLocked(c *account.Connection, run []byte, count int, times runTimes) {
 	for count > 0 {
 		switch {
-		case in.hasEnoughLocked(c.Topic()):
+		case in.mode.HasEnough(c.Topic()):
 			return
 		case in.mode.Ended: // the file has failed; the links go on until they are closed
 			c.Topic().Drop(control.DropDisk, uint64(count))
@@ -60,7 +60,7 @@ func (in *Intake) addLocked(c *account.Connection, run []byte, count int, times 
 			c.Topic().Drop(control.DropBufferFull, uint64(count))
 			return
 		case in.filling.Open == nil && !in.waitForChunkLocked(c.Topic()):
-			if !in.acceptsLocked(c.Topic()) {
+			if !in.mode.Accepts(c.Topic()) {
 				continue
 			}
 			c.Topic().Drop(control.DropBufferFull, uint64(count))
@@ -115,7 +115,7 @@ func (in *Intake) countRecordedLocked(t *account.Topic, messages, bytes uint64) 
 // (OverflowBlock). It returns false if there is no room, or if messages of t are no longer recorded.
 func (in *Intake) waitForChunkLocked(t *account.Topic) bool {
 	var w *account.Wait
-	for in.filling.Open == nil && in.acceptsLocked(t) { // another link may open one while we wait
+	for in.filling.Open == nil && in.mode.Accepts(t) { // another link may open one while we wait
 		// Beyond their minimum, shared chunks leave the memory to a large message that waits.
 		if !in.Buffers.pool.LargeFirst() && in.openChunkLocked() {
 			break
@@ -128,7 +128,7 @@ func (in *Intake) waitForChunkLocked(t *account.Topic) bool {
 	if w != nil {
 		t.EndWait(w, time.Now())
 	}
-	return in.filling.Open != nil && in.acceptsLocked(t)
+	return in.filling.Open != nil && in.mode.Accepts(t)
 }
 
 // openChunkLocked opens a chunk if none is open. It returns false if there is no room.

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
-	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
@@ -12,15 +11,6 @@ import (
 
 // AtSize returns a channel that gets a token when the only file has reached its maximum size.
 func (in *Intake) AtSize() <-chan struct{} { return in.filled }
-
-// acceptsLocked reports whether messages of t go into the bag now.
-func (in *Intake) acceptsLocked(t *account.Topic) bool {
-	return in.mode.Records() && !t.AtLimit()
-}
-
-// hasEnoughLocked reports whether further messages of t are unwanted: the topic has reached its limit, or the only
-// file its maximum size. Unwanted messages are not counted.
-func (in *Intake) hasEnoughLocked(t *account.Topic) bool { return in.mode.Full || t.AtLimit() }
 
 // enterLocked changes the state, and makes links that wait for room check the state.
 func (in *Intake) enterLocked(s control.State) {

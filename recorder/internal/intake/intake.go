@@ -76,7 +76,7 @@ func New(o Config) *Intake {
 	}
 	in.room.L = &in.mu
 	in.Accounts = &Accounts{
-		mu: &in.mu, all: account.New(o.Limits, o.Ring != nil && o.Ring.Only), gaps: make(chan struct{}, 1), recorded: in.acceptsLocked,
+		mu: &in.mu, all: account.New(o.Limits, o.Ring != nil && o.Ring.Only), gaps: make(chan struct{}, 1), recorded: in.mode.Accepts,
 	}
 	if in.mode.State != control.StateStopped {
 		in.mode.Begun = o.Sim.Steady(o.Begun)

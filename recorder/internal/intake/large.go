@@ -56,7 +56,7 @@ func (f *LargeFrame) awaitLeaseLocked() bool {
 	in, t := f.link.in, f.link.connection.Topic()
 	in.Buffers.pool.Turns().Enqueue(&f.turn)
 	defer in.Buffers.pool.Turns().Dequeue(&f.turn)
-	for in.acceptsLocked(t) {
+	for in.mode.Accepts(t) {
 		if in.Buffers.pool.Turns().Grant(&f.turn, time.Now()) {
 			return true
 		}
@@ -74,7 +74,7 @@ func (f *LargeFrame) awaitMemoryLocked(more int64) bool {
 		if in.Buffers.pool.MakeRoom(free, memory.ForLarge) {
 			return true
 		}
-		if !in.acceptsLocked(t) {
+		if !in.mode.Accepts(t) {
 			return false
 		}
 		in.sealOpenLocked()                        // otherwise the open chunk keeps its memory until it is old

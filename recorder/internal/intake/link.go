@@ -69,13 +69,13 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	// While nothing is recorded, a latched message is received if that needs no wait: the next file
 	// or the end of the pause needs it.
 	idle := in.mode.State != control.StateRecording
-	if !idle && !in.hasEnoughLocked(c.Topic()) && !c.Topic().Keep(in.cfg.Sim.Steady(announced)) {
+	if !idle && !in.mode.HasEnough(c.Topic()) && !c.Topic().Keep(in.cfg.Sim.Steady(announced)) {
 		return nil
 	}
 	if c.Latching() {
 		in.Buffers.latched.Forget(c.Source()) // it will not be the latest any more
 	}
-	if in.mode.Ended || in.hasEnoughLocked(c.Topic()) || idle && !c.Latching() {
+	if in.mode.Ended || in.mode.HasEnough(c.Topic()) || idle && !c.Latching() {
 		in.countUnwantedLocked(c)
 		return nil
 	}
@@ -180,15 +180,15 @@ func (f *LargeFrame) grow(count int64) bool {
 	in, t := f.link.in, f.link.connection.Topic()
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	grown := f.blocks && in.acceptsLocked(t) && f.awaitGrowthLocked(count-f.turn.Chunk().Counted())
+	grown := f.blocks && in.mode.Accepts(t) && f.awaitGrowthLocked(count-f.turn.Chunk().Counted())
 	in.Buffers.pool.Grow(f.turn.Chunk(), count)
-	if !grown && (!f.blocks || !in.acceptsLocked(t) && f.hasLeaseLocked()) { // a latched message that is not recorded is remembered
+	if !grown && (!f.blocks || !in.mode.Accepts(t) && f.hasLeaseLocked()) { // a latched message that is not recorded is remembered
 		grown = in.Buffers.pool.MakeRoom(0, memory.ForMessages) && in.Buffers.pool.FitsBeside(count, 0)
 	}
 	if grown {
 		return true
 	}
-	if in.acceptsLocked(t) {
+	if in.mode.Accepts(t) {
 		t.Drop(control.DropBufferFull, 1)
 	} else {
 		in.countUnwantedLocked(f.link.connection)
@@ -220,7 +220,7 @@ func (f *LargeFrame) Commit(received time.Time) {
 		in.Buffers.latched.Keep(c.Source(), latched)
 	}
 	stored := !f.relies || c.HasRecord(in.rotation.Part())
-	if !stored && in.acceptsLocked(c.Topic()) && in.openChunkLocked() {
+	if !stored && in.mode.Accepts(c.Topic()) && in.openChunkLocked() {
 		// The record that the chunk relies on is in an earlier file, so the open chunk gets it. An open
 		// chunk without messages may never be written: then the next large message has the record, too.
 		in.filling.Open.Builder().AppendRun(c.Conn(), rosbag.Time{}, nil, 0)
@@ -268,7 +268,7 @@ func (f *LargeFrame) detachChunkLocked() *memory.Chunk {
 // commitLocked submits a chunk with one large message. stored says that the chunk, or an earlier chunk of the same
 // file, has the connection record.
 func (in *Intake) commitLocked(chunk *memory.Chunk, c *account.Connection, payload int, received time.Time, stored bool) {
-	if !in.acceptsLocked(c.Topic()) {
+	if !in.mode.Accepts(c.Topic()) {
 		in.countUnwantedLocked(c)
 		in.Buffers.pool.Put(chunk)
 		return
@@ -290,7 +290,7 @@ func (in *Intake) commitLocked(chunk *memory.Chunk, c *account.Connection, paylo
 // countUnwantedLocked counts one message that is not recorded.
 func (in *Intake) countUnwantedLocked(c *account.Connection) {
 	switch {
-	case in.hasEnoughLocked(c.Topic()):
+	case in.mode.HasEnough(c.Topic()):
 	case in.mode.Ended:
 		c.Topic().Drop(control.DropDisk, 1)
 	default:
@@ -316,7 +316,7 @@ func (l *Link) countMissed(n int) {
 	in := l.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if l.publisher.AddMissed(n, in.acceptsLocked(l.connection.Topic())) {
+	if l.publisher.AddMissed(n, in.mode.Accepts(l.connection.Topic())) {
 		signal(in.Accounts.gaps)
 	}
 }

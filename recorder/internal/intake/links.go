@@ -68,7 +68,7 @@ func (in *Intake) connectLocked(t *account.Topic, c *account.Connection, info tc
 	}
 	c.LinkOpened()
 	pub := in.Accounts.all.Publisher(c.Topic(), account.PublisherID(header, info.PublisherURI))
-	again := pub.Open(account.Clip(info.PublisherURI), in.acceptsLocked(c.Topic()), time.Now())
+	again := pub.Open(account.Clip(info.PublisherURI), in.mode.Accepts(c.Topic()), time.Now())
 	l := &Link{in: in, connection: c, publisher: pub}
 	// rospy sends each new subscriber of a latched topic a copy with a number that no other subscriber sees.
 	// UDPROS counts its losses itself.

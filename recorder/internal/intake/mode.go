@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
+	"github.com/gorosbag/gorosbag/recorder/internal/account"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 )
 
@@ -21,6 +22,13 @@ type Mode struct {
 
 // Records reports whether messages go into the bag.
 func (m *Mode) Records() bool { return m.State == control.StateRecording && !m.Over() }
+
+// Accepts reports whether messages of t go into the bag now.
+func (m *Mode) Accepts(t *account.Topic) bool { return m.Records() && !t.AtLimit() }
+
+// HasEnough reports whether further messages of t are unwanted: the topic has reached its limit, or the only file its
+// maximum size. Unwanted messages are not counted.
+func (m *Mode) HasEnough(t *account.Topic) bool { return m.Full || t.AtLimit() }
 
 // Over reports whether the recording ends.
 func (m *Mode) Over() bool { return m.Ended || m.Full }
