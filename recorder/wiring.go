@@ -75,7 +75,7 @@ func (o *Options) limits() []account.Limit {
 func (r *session) sinkConfig(encoder *encode.Encoder, outputs *bagfile.Series, retain *retention.Retainer) sink.Config {
 	o, in := &r.o, r.in
 	return sink.Config{
-		Log: o.Log, In: in, Accounts: in.Accounts, Buffers: &in.Buffers,
+		Log: o.Log, In: in, Accounts: in.Accounts, Buffers: &in.Buffers, Sim: o.sim,
 		Encoder: encoder, Compression: o.Compression, Report: annotations.LossReport(o.Report, r.lossesNow), ReportTopic: annotations.ReportTopic, AbortDrain: o.Hurry,
 		SnapshotMode: o.Snapshot.Mode,
 		Bags: files.Config{

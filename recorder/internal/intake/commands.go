@@ -164,6 +164,3 @@ func (in *Intake) endSnapshotLocked() {
 		in.enqueueLocked(&queue.Command{Kind: queue.EndSnapshot, Snapshot: sn})
 	}
 }
-
-// Simulated reports whether the recording goes by a clock of the graph.
-func (in *Intake) Simulated() bool { return in.cfg.Sim != nil }

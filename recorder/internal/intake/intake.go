@@ -90,9 +90,6 @@ func New(o Config) *Intake {
 	return in
 }
 
-// Stamp returns the time of the recording at now.
-func (in *Intake) Stamp(now time.Time) time.Time { return in.cfg.Sim.At(now) }
-
 // Tick seals an old chunk, begins the next file and ends a post-roll if that is due, and logs news.
 func (in *Intake) Tick(now time.Time) {
 	in.mu.Lock()

@@ -23,7 +23,7 @@ func (s *Sink) writeReport() error {
 	}
 	at := s.newest // the time of the last message, so that the account does not make the bag longer
 	if at.IsZero() {
-		at = rosbag.TimeOf(s.cfg.In.Stamp(time.Now()))
+		at = rosbag.TimeOf(s.cfg.Sim.At(time.Now()))
 	}
 	frame := s.cfg.Report(at.Std())
 	if frame == nil {

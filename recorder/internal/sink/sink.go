@@ -20,6 +20,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
+	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/snapshot"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -82,6 +83,7 @@ type Config struct {
 	In           Intake
 	Accounts     Accounts
 	Buffers      Buffers
+	Sim          *simtime.Sim // nil for the wall clock
 	Encoder      *encode.Encoder
 	Compression  rosbag.Compression
 	Report       func(at time.Time) []byte // makes the account of losses; nil for none
@@ -100,7 +102,7 @@ func New(o Config, first *files.Bag) *Sink {
 	s.packer = latch.Packer{Claims: o.Buffers, Compression: o.Compression, ChunkBytes: o.Buffers.ChunkBytes(), Uncompressed: func(err error) { encode.WarnUncompressed(o.Log, err) }}
 	if o.SnapshotMode != control.SnapshotOff {
 		s.Snapshotter = snapshot.New(snapshot.Config{
-			Log: o.Log, In: o.In, Accounts: o.Accounts, Buffers: o.Buffers, Bags: s.Bags, Packer: s.packer,
+			Log: o.Log, In: o.In, Accounts: o.Accounts, Buffers: o.Buffers, Sim: o.Sim, Bags: s.Bags, Packer: s.packer,
 			Outputs: o.Bags.Outputs.SnapshotSeries(o.SnapshotMode == control.SnapshotBeside), Aborted: s.drainAborted,
 		})
 	}

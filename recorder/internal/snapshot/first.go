@@ -83,7 +83,7 @@ func (w *Writer) windowIn(sn *Snapshot, c *latch.Chunk) time.Duration {
 		return before
 	}
 	// Stamps of a simulated or set clock pass at another rate: the part of the span counts then.
-	if clock := clockOf(c); w.In.Simulated() || clock.back > 0 {
+	if clock := clockOf(c); w.Sim != nil || clock.back > 0 {
 		return time.Duration(float64(before) / float64(span) * float64(clock.passed))
 	}
 	return before

@@ -28,7 +28,7 @@ func writerOf(limit int64, chunkBytes int, sim *simtime.Sim) (*Writer, *intake.I
 		Log: zap.NewNop(), Memory: memory.Options{Limit: limit, ChunkBytes: chunkBytes}, Sim: sim, OnChange: func() {},
 		Encoder: encode.New(encode.Options{}), Ring: &ring.Options{Most: 1 << 40},
 	})
-	return New(Config{In: in, Accounts: in.Accounts, Buffers: &in.Buffers, Log: zap.NewNop(), Packer: latch.Packer{ChunkBytes: chunkBytes}}), in
+	return New(Config{In: in, Accounts: in.Accounts, Buffers: &in.Buffers, Sim: sim, Log: zap.NewNop(), Packer: latch.Packer{ChunkBytes: chunkBytes}}), in
 }
 
 // linkOf opens a link of a publisher.

@@ -23,14 +23,12 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
+	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Intake has the ring, the memory of chunks and the latched messages.
 type Intake interface {
-	Stamp(now time.Time) time.Time
-	Simulated() bool
-
 	Trigger(at time.Time) (*ring.Snapshot, error)
 	BeginSnapshot(sn *ring.Snapshot) bool
 }
@@ -68,6 +66,7 @@ type Config struct {
 	In       Intake
 	Accounts Accounts
 	Buffers  Buffers
+	Sim      *simtime.Sim // nil for the wall clock
 	Bags     *files.Files
 	Packer   latch.Packer
 	Outputs  *bagfile.Series // creates the bags of snapshots
@@ -240,7 +239,7 @@ func (sn *Snapshot) addConns(chunks []*latch.Chunk) {
 // openWithLatched writes the messages that are latched where a snapshot begins, with the time of its beginning.
 func (w *Writer) openWithLatched(sn *Snapshot, begin time.Time, chunks []*latch.Chunk) {
 	defer w.Buffers.EndState(&sn.State)
-	at := rosbag.TimeOf(w.In.Stamp(sn.At))
+	at := rosbag.TimeOf(w.Sim.At(sn.At))
 	seen := map[rosbag.ConnID]bool{}
 	for _, c := range chunks {
 		if c.Sealed().Start.Before(at) {
