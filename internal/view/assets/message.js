@@ -131,14 +131,14 @@ export function messagePanel() {
   function node(n, depth) {
     const name = el("span", "key mono", plain(n.name));
     if (n.nodes === undefined && n.len === undefined) {
-      const text = el("span", "text mono", n.note ? n.note : n.type === "degrees" ? "(yaw in degrees)" : textOf(n));
+      const text = el("span", "text mono", n.note ? n.note : textOf(n));
       const row = el("li", "leaf", "", name, text);
       if (n.cut) row.append(el("span", "kind", "of " + bytes(n.cut)), more(n));
       if (n.plot) row.append(button("plot", "Plot " + plain(n.path), () => tell2(n.path)));
       return row;
     }
     const d = el("details");
-    d.open = opened.get(n.path) ?? (n.len === undefined ? depth < 6 : n.len <= (n.nodes?.[0]?.nodes ? 3 : 12));
+    d.open = opened.get(n.path) ?? (n.len === undefined ? depth < 6 : !n.name.endsWith("covariance") && n.len <= (n.nodes?.[0]?.nodes ? 3 : 12));
     const size = n.len !== undefined ? " [" + n.len + "]" : "";
     const summary = el("summary", "", "", name, el("span", "kind", " " + plain(n.type.replace(/\[\d*\]$/, "")) + size));
     if (n.text) summary.append(el("span", "kind mono", " " + n.text.slice(0, 48)));
@@ -201,7 +201,8 @@ const plain2 = (s) => (s || "").split("\n").map(plain).join("\n");
 // textOf writes a value; beside a time, what it is on the clock.
 function textOf(n) {
   const text = n.type === "string" ? JSON.stringify(plain2(n.text || "")).replace(/\\n/g, "\n") : n.text || "";
-  if (n.type === "time" && parseFloat(n.text) > 1e8) return text + "  " + new Date(parseFloat(n.text) * 1000).toLocaleTimeString();
+  if (n.type === "time" && parseFloat(n.text) > 1e8) return text + "  " + new Date(parseFloat(n.text) * 1000).toTimeString().slice(0, 8);
+  if (n.type === "degrees") return text ? text + "°" : "unknown";
   return text;
 }
 

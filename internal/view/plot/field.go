@@ -171,11 +171,20 @@ func yaw(q rosmsg.Value) (float64, error) {
 	return math.Atan2(2*(w*z+x*y), 1-2*(y*y+z*z)) * 180 / math.Pi, nil
 }
 
+// Yaw returns the yaw of a quaternion, in degrees.
+func Yaw(q rosmsg.Value) (string, error) {
+	v, err := yaw(q)
+	return strconv.FormatFloat(v, 'g', 9, 64), err
+}
+
 // Text returns the value in a payload as a text with all its digits, by its name if it has one.
 func (f *Field) Text(payload []byte) (string, error) {
 	if f.yaw {
-		v, err := f.Number(payload)
-		return strconv.FormatFloat(v, 'g', 9, 64), err
+		v, err := f.value(payload)
+		if err != nil {
+			return "", err
+		}
+		return Yaw(v)
 	}
 	v, err := f.value(payload)
 	if err != nil {

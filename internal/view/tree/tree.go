@@ -148,7 +148,11 @@ func (b *builder) fields(n *Node, v rosmsg.Value, depth int) {
 		n.Nodes = append(n.Nodes, child)
 	}
 	if n.Type == "geometry_msgs/Quaternion" {
-		n.Nodes = append(n.Nodes, Node{Name: "yaw", Type: "degrees", Path: n.Path + ":yaw", Plot: true})
+		yaw := Node{Name: "yaw", Type: "degrees", Path: n.Path + ":yaw", Plot: true}
+		if text, err := plot.Yaw(v); err == nil {
+			yaw.Text = text
+		}
+		n.Nodes = append(n.Nodes, yaw)
 	}
 }
 

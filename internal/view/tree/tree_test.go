@@ -3,6 +3,7 @@ package tree_test
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -84,6 +85,25 @@ func TestTree(t *testing.T) {
 	n, err = tree.Make(typ, p[:len(p)-12], "", 0)
 	if err == nil || !strings.Contains(lines(n, ""), "the payload ends here") || len(n.Nodes) != 4 {
 		t.Errorf("a short payload: %v\n%s", err, lines(n, ""))
+	}
+}
+
+// TestYaw: a quaternion has a yaw, in degrees.
+func TestYaw(t *testing.T) {
+	t.Parallel()
+	typ := parse(t, "geometry_msgs/Quaternion q\n"+sep+"MSG: geometry_msgs/Quaternion\nfloat64 x\nfloat64 y\nfloat64 z\nfloat64 w\n")
+	for want, zw := range map[string][2]float64{"0": {0, 1}, "90": {math.Sqrt2 / 2, math.Sqrt2 / 2}, "-90": {-math.Sqrt2 / 2, math.Sqrt2 / 2}} {
+		p := make([]byte, 16, 32)
+		for _, v := range zw {
+			p = binary.LittleEndian.AppendUint64(p, math.Float64bits(v))
+		}
+		n, err := tree.Make(typ, p, "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if yaw := n.Nodes[0].Nodes[4]; yaw.Name != "yaw" || yaw.Text != want {
+			t.Errorf("%v: %+v, want %s", zw, yaw, want)
+		}
 	}
 }
 
