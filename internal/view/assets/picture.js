@@ -1,7 +1,7 @@
 // Pictures of cameras, with hints and a strip of small ones; the panel also has the scenes of other types.
 
 import { $, el, set, plain } from "/static/common.js";
-import { state, on, go, mark, latest, settled, address, failure, get, clock, plainSeconds } from "/static/view.js";
+import { state, on, go, reveal, mark, latest, settled, address, failure, get, clock, plainSeconds } from "/static/view.js";
 import { sized } from "/static/timeline.js";
 import { scenePart } from "/static/scene.js";
 
@@ -65,7 +65,7 @@ export function picturePanel() {
   const labelsLabel = el("label", "", "", labels, " classes");
   const options = el("div", "line", "", ranges, el("label", "", "", colors, " colors"), labelsLabel);
   const camera = el("div", "", "", shown, hints, strip, options);
-  const scene = scenePart();
+  const scene = scenePart(undefined, () => reveal(scene.element));
   panel.append(el("div", "title", "", title), el("div", "card", "", camera, scene.element));
 
   function range(label) {
@@ -91,6 +91,7 @@ export function picturePanel() {
     canvas.hidden = false;
     paint(canvas, p.bitmap);
     mark("picture");
+    reveal(shown);
     options.hidden = !p.about.range && !/^(8UC1|mono8)$/.test(p.about.encoding);
     labelsLabel.hidden = !/^(8UC1|mono8)$/.test(p.about.encoding);
     ranges.hidden = !p.about.range;

@@ -10,8 +10,9 @@ const gathered = { track: true, tree: true, levels: true, log: true };
 export const levelNames = { 1: "debug", 2: "info", 4: "warn", 8: "error", 16: "fatal" };
 const statusNames = ["ok", "warn", "error", "stale"];
 
-// scenePart makes the part of a panel for scenes. ask asks for one; without it the server of recordings is asked.
-export function scenePart(ask = (signal, parameters) => get(signal, "scene", { bag: state.bag, topic: state.topic.name, ...parameters })) {
+// scenePart makes the part of a panel for scenes. ask asks for one; without it the server of recordings is asked. there is
+// called when one has come.
+export function scenePart(ask = (signal, parameters) => get(signal, "scene", { bag: state.bag, topic: state.topic.name, ...parameters }), there = () => {}) {
   let kind = null, shown = null;
   const canvas = el("canvas", "view-canvas");
   canvas.setAttribute("role", "img");
@@ -45,6 +46,7 @@ export function scenePart(ask = (signal, parameters) => get(signal, "scene", { b
     const more = answer.until !== undefined ? ["up to " + plainSeconds(answer.until, 1) + ": zoom in for the rest"] : [];
     notes.replaceChildren(...[...(shown.notes || []), ...(shown.problems || []), ...more].map((n) => el("li", "odd", plain(n))));
     draw();
+    there();
   });
 
   async function load() {
@@ -186,25 +188,25 @@ function line(canvas, s, width, notes) {
   g.beginPath();
   s.x.forEach((x, i) => { if (i === 0 || breaks.has(i)) g.moveTo(...p.place(x, s.y[i])); else g.lineTo(...p.place(x, s.y[i])); });
   g.stroke();
+  const n = s.x.length, at = (i) => p.place(s.x[i], s.y[i]);
   const dot = (i, color, text) => {
-    const [x, y] = p.place(s.x[i], s.y[i]);
+    const [x, y] = at(i);
     g.fillStyle = color;
     g.beginPath();
     g.arc(x, y, 5, 0, 7);
     g.fill();
     g.fillText(text, Math.min(x + 8, width - 40), y + 4);
   };
-  const n = s.x.length;
   if (n) {
-    const [a, b] = [p.place(s.x[0], s.y[0]), p.place(s.x[n - 1], s.y[n - 1])];
-    const same = Math.hypot(a[0] - b[0], a[1] - b[1]) < 24; // the texts would cover each other
-    dot(0, p.c.accent, same ? "" : "start");
-    dot(n - 1, p.c.second, same ? "start, end" : "end");
-    if (s.t?.length) {
-      let i = s.t.findIndex((t) => t > state.at);
-      i = i < 0 ? n - 1 : Math.max(0, i - 1);
-      dot(i, p.c.text, clock(s.t[i]));
-    }
+    const after = (s.t || []).findIndex((t) => t > state.at);
+    const now = !s.t?.length ? -1 : after < 0 ? n - 1 : Math.max(0, after - 1);
+    const ends = [[0, p.c.accent, "start"], [n - 1, p.c.second, "end"]];
+    const close = (i, j) => Math.abs(at(i)[0] - at(j)[0]) < 80 && Math.abs(at(i)[1] - at(j)[1]) < 14; // the texts would cover each other
+    const shared = now >= 0 ? ends.filter(([i]) => close(i, now)) : close(0, n - 1) ? ends : [];
+    for (const e of ends) dot(e[0], e[1], shared.includes(e) ? "" : e[2]);
+    const texts = shared.map((e) => e[2]);
+    if (now >= 0) dot(now, p.c.text, [clock(s.t[now]), ...texts].join(", "));
+    else if (texts.length) dot(n - 1, p.c.second, texts.join(", "));
   }
   fact(notes, s.total + " positions", plain(s.frame), s.origin ? "0, 0 is " + s.origin.map((v) => v.toFixed(7)).join(", ") : "");
 }

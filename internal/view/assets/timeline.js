@@ -1,7 +1,7 @@
 // The time line: a row for each topic with its density, the ruler above, and the gestures.
 
 import { $, el, set, plain, hertz, bytes, count, say } from "/static/common.js";
-import { state, on, tell, get, mark, latest, settled, soon, show, zoom, go, choose, select, inView, silences, clock, plainSeconds } from "/static/view.js";
+import { state, on, tell, get, mark, latest, settled, soon, show, zoom, go, choose, select, inView, silences, findingsOf, clock, plainSeconds } from "/static/view.js";
 import { drawThumbs } from "/static/rowthumbs.js";
 
 const narrow = matchMedia("(max-width: 720px)");
@@ -15,6 +15,7 @@ const made = new WeakMap(); // rows by topic
 let colors = {};
 let hover = null; // seconds under the pointer
 let hovered = null; // topic under the pointer
+const part = 5; // seconds around the playhead that are selected first
 let selecting = false; // a drag selects a part
 
 export function timeline() {
@@ -45,11 +46,14 @@ export function timeline() {
   $("region").addEventListener("click", () => {
     selecting = !selecting;
     $("region").setAttribute("aria-pressed", selecting);
-    if (selecting) say("Drag over the time line from the start of the part to its end");
+    if (!selecting) return;
+    const from = Math.max(0, Math.min(state.at - part / 2, state.duration - part));
+    if (!state.region) select([from, from + part]);
+    say("Drag over the time line, or type where the part begins and how long it is");
   });
   readColors();
   gestures($("rows"), strip, (e, t) => {
-    choose(topicAt(e));
+    take(topicAt(e));
     if (onName(e)) return;
     go(t);
     tapped(e, t, topicAt(e));
@@ -66,9 +70,15 @@ export function timeline() {
     });
   }
   $("rows").addEventListener("click", (e) => { // on a name: a topic is chosen, the playhead stays
-    if (e.clientX - $("rows").getBoundingClientRect().left < strip().left - 12 && topicAt(e)) choose(topicAt(e));
+    if (e.clientX - $("rows").getBoundingClientRect().left < strip().left - 12 && topicAt(e)) take(topicAt(e));
   });
   $("rows").addEventListener("keydown", arrows);
+}
+
+// take chooses a topic that somebody has pointed at.
+function take(topic) {
+  if (topic !== state.topic) state.tapped = true;
+  choose(topic);
 }
 
 export function readColors() {
@@ -95,7 +105,7 @@ function fresh() {
 }
 
 const rate = (t) => (t.period > 0 ? 1 / t.period : 0);
-const silent = (t) => t.gaps ? t.gaps.reduce((sum, [from, to]) => sum + to - from, 0) : 0;
+const silent = (t) => silences(t).reduce((sum, [from, to]) => sum + to - from, 0);
 const orders = { name: () => 0, rate: (a, b) => rate(b) - rate(a), bytes: (a, b) => b.bytes - a.bytes, gaps: (a, b) => silent(b) - silent(a) };
 
 // list makes the rows.
@@ -145,7 +155,7 @@ function facts(t) {
   if ($("sort").value === "bytes") parts.push(t.bytes ? "~" + bytes(t.bytes) : "size unknown");
   if (t.latched) parts.push("latched");
   if (stopped(t)) parts.push("stopped at " + plainSeconds(t.gaps[t.gaps.length - 1][0], 1));
-  const n = (t.gaps?.length || 0) + (t.more || 0) - (stopped(t) ? 1 : 0);
+  const n = silences(t).length + (t.more || 0) - (stopped(t) ? 1 : 0);
   if (n > 0) parts.push(n + (n === 1 ? " gap" : " gaps"));
   return parts.join(" · ");
 }
@@ -289,8 +299,8 @@ function row(g, s, t, top, high) {
   g.lineWidth = 2;
   g.setLineDash([6, 4]);
   g.beginPath();
-  for (const f of state.findings) {
-    if (f.topic !== t.name || f.kind === "silent") continue;
+  for (const f of findingsOf(t)) {
+    if (f.kind === "silent") continue;
     g.moveTo(Math.max(xOf(f.from, s), s.left), middle);
     g.lineTo(Math.min(xOf(f.to, s), s.left + s.width), middle);
   }
@@ -317,7 +327,7 @@ function meaning(t, topic) {
   const gap = topic && gapsOf(topic).filter(([from, to]) => from <= t && t <= to).sort((a, b) => (a[1] - a[0]) - (b[1] - b[0]))[0];
   return [
     ...gap ? [topic.name + ": no message for " + plainSeconds(gap[1] - gap[0])] : [],
-    ...state.findings.filter((f) => f.topic === topic?.name && f.kind !== "silent" && f.from <= t && t <= f.to).map((f) => f.topic + " " + f.text),
+    ...findingsOf(topic).filter((f) => f.kind !== "silent" && f.from <= t && t <= f.to).map((f) => f.topic + " " + f.text),
     ...state.marks.filter((m) => Math.abs(m.at - t) < near).map((m) => "mark: " + m.text),
     ...state.damage.filter((d) => Math.abs(d.at - t) < near).map((d) => d.text),
   ].map((text) => plain(text).slice(0, 120)).join(" · ");

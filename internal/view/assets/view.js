@@ -20,6 +20,7 @@ export const state = {
   topic: null, // chosen
   message: null, // shown: {id, at}
   region: null, // [from, to]
+  tapped: false, // somebody has just tapped on a topic
 };
 
 const listeners = {};
@@ -178,6 +179,12 @@ export function choose(topic) {
   remember();
 }
 
+// reveal scrolls to what a tap on a topic has brought below the fold.
+export function reveal(e) {
+  if (state.tapped && e.getBoundingClientRect().top > innerHeight - 150) e.scrollIntoView({ block: "nearest", behavior: "smooth" });
+  state.tapped = false;
+}
+
 // select marks a part of the time line; null: none.
 export function select(region) {
   const [from, to] = region ? [Math.max(region[0], 0), Math.min(region[1], state.duration)] : [0, 0];
@@ -198,6 +205,27 @@ export function clock(t, step = 0.001) {
   const whole = Math.floor(stamp + 0.5 * 10 ** -digits);
   const text = new Date(whole * 1000).toTimeString().slice(0, 8);
   return digits ? text + (stamp - whole < 0 ? 0 : stamp - whole).toFixed(digits).slice(1) : text;
+}
+
+// timeOf reads what somebody types: seconds from the start, or a time of the day. It returns NaN for anything else.
+export function timeOf(text) {
+  const day = /^(\d{1,2}):(\d\d)(?::(\d\d(?:\.\d*)?))?$/.exec(text.trim());
+  if (!day) return /^\+?\d*\.?\d+ ?s?$/.test(text.trim()) ? parseFloat(text.trim().replace("+", "")) : NaN;
+  const first = new Date(stampOf(0) * 1000), seconds = Number(day[3] || 0);
+  if (state.elapsed) return Number(day[1]) * 3600 + Number(day[2]) * 60 + seconds;
+  first.setHours(Number(day[1]), Number(day[2]), 0, 0);
+  const t = first.getTime() / 1000 + seconds - stampOf(0);
+  return t < -1 && t + 86400 <= state.duration ? t + 86400 : t; // the recording went on after midnight
+}
+
+// typed calls what with the time that was typed into a field.
+export function typed(field, what) {
+  field.addEventListener("change", () => {
+    if (field.value.trim() === "") return;
+    const t = timeOf(field.value);
+    if (t >= -1 && t <= state.duration + 1) what(Math.min(Math.max(t, 0), state.duration));
+    else say("Want seconds from the start, up to " + state.duration.toFixed(1) + (state.elapsed ? "" : ", or a time from " + clock(0, 1) + " to " + clock(state.duration, 1)), true);
+  });
 }
 
 // plainSeconds writes seconds.
@@ -240,18 +268,26 @@ function opening({ name, done, total }) {
   set($("rows-none"), name ? plain(name) + ": " + part : "Opening the bags …");
 }
 
+let byTopic = {}; // findings
+
+// findingsOf returns what gobag gaps found of a topic.
+export const findingsOf = (topic) => byTopic[topic?.name] || [];
+
 const find = latest((signal, bag) => get(signal, "findings", { bag }));
 
 // open shows a file, or all as one. What was wrong with topics comes when it is found.
 async function open(bag) {
   const told = await load(bag);
   if (!told) return;
+  byTopic = {};
   Object.assign(state, told, { bag, other: null, region: null, message: null, findings: [] });
   state.at = Math.min(state.at, state.duration);
   state.topic = state.topics.find((t) => t.name === state.topic?.name) || null;
   tell("state");
   find(bag).then((all) => {
-    state.findings = all || [];
+    if (!all) return;
+    state.findings = all;
+    for (const f of all) (byTopic[f.topic] ||= []).push(f);
     tell("findings");
   }, (e) => say(e.message, true));
 }
@@ -262,7 +298,7 @@ const outage = 2;
 // silences returns when a topic was silent: its gaps, but not those that a slow topic has between its messages, and what
 // gobag gaps found besides.
 export function silences(topic, gaps = topic.gaps || []) {
-  const own = state.findings.filter((f) => f.topic === topic.name);
+  const own = findingsOf(topic);
   const kept = gaps.filter(([from, to]) => to - from >= outage || !own.some((f) => f.kind === "slow" && f.from <= from && to <= f.to));
   const meets = (f) => kept.some(([from, to]) => from < f.to && f.from < to);
   return [...kept, ...own.filter((f) => f.kind === "silent" && !meets(f)).map((f) => [f.from, f.to])];
@@ -325,21 +361,24 @@ function files() {
 }
 
 // events lists what happened, for a start and for those who do not see the ruler: what was wrong with the chosen topic and
-// the marks that name it, then all else. Of the same kind what lasts longest comes first.
+// the marks that name it, then all else, of other topics the longest gap only. Silence comes first, and what lasts longest.
 function events() {
   const topic = state.topic, chosen = (e) => e.topic !== undefined && e.topic === topic?.name;
-  const found = state.findings.map((f) => ({ at: f.from, for: f.to - f.from, topic: f.topic, text: f.topic + " " + f.text, bad: true }));
-  const silent = state.findings.filter((f) => chosen(f) && f.kind === "silent");
-  const gaps = (topic ? silences(topic) : []).filter(([from, to]) => !silent.some((f) => from < f.to && f.from < to))
-    .map(([from, to]) => ({ at: from, for: to - from, topic: topic.name, text: "gap of " + plainSeconds(to - from) + " in " + topic.name }));
+  const worst = (a, b) => (b.silent === true) - (a.silent === true) || b.for - a.for;
+  const found = state.findings.map((f) => ({ at: f.from, for: f.to - f.from, topic: f.topic, silent: f.kind === "silent", text: f.topic + " " + f.text, bad: true }));
+  const gapsIn = (t) => silences(t).filter(([from, to]) => !findingsOf(t).some((f) => f.kind === "silent" && from < f.to && f.from < to)).map(([from, to]) => {
+    const long = to - from >= outage;
+    return { at: from, for: to - from, topic: t.name, silent: long, text: "gap of " + plainSeconds(to - from) + " in " + t.name, bad: long };
+  }).sort(worst);
+  const gaps = topic ? gapsIn(topic) : [];
+  const others = state.topics.filter((t) => t !== topic && t.gaps).flatMap((t) => gapsIn(t).filter((g) => g.silent).slice(0, 1));
   const marks = state.marks.map((m) => ({ at: m.at, text: "mark: " + m.text, topic: m.text.split(/[\s,:]+/).find((word) => word === topic?.name) }));
-  const longest = (a, b) => b.for - a.for;
   const all = [
-    ...[...found.filter(chosen), ...gaps.filter((g) => g.for >= outage)].sort(longest), ...marks.filter(chosen),
+    ...[...found.filter(chosen), ...gaps.filter((g) => g.silent)].sort(worst), ...marks.filter(chosen),
     ...state.damage.map((d) => ({ at: d.at, text: d.text, bad: true })),
-    ...found.filter((f) => !chosen(f)).sort(longest), ...marks.filter((m) => !chosen(m)),
+    ...[...found.filter((f) => !chosen(f)), ...others].sort(worst), ...marks.filter((m) => !chosen(m)),
     ...state.notes.map((n) => ({ text: n.key + ": " + n.value })),
-    ...gaps.filter((g) => g.for < outage).sort(longest),
+    ...gaps.filter((g) => !g.silent),
   ];
   $("events").hidden = all.length === 0;
   const part = (n, one, many = one + "s") => (n === 0 ? [] : [n + " " + (n === 1 ? one : many)]);
@@ -382,6 +421,7 @@ function keyboard() {
     e.preventDefault();
     keys[e.key]();
   });
+  typed($("goto"), (t) => go(t, true));
   $("zoom-in").addEventListener("click", keys["+"]);
   $("zoom-out").addEventListener("click", keys["-"]);
   $("zoom-all").addEventListener("click", showAll);
