@@ -172,6 +172,17 @@ func (b *browser) click(selector string) {
 	b.do(chromedp.WaitEnabled(chromedp.CSS(selector)), chromedp.Click(chromedp.CSS(selector)))
 }
 
+// answers has the page agree to what begins with a text, if that is not empty, and refuse all else. It returns what the page
+// has asked before.
+func (b *browser) answers(agrees string) (asked string) {
+	b.t.Helper()
+	return b.eval(fmt.Sprintf(`(() => {
+		const before = window.asked ?? "";
+		window.confirm = (text) => { window.asked = text; return %q !== "" && text.startsWith(%q); };
+		return before;
+	})()`, agrees, agrees))
+}
+
 // press does with the keyboard what click does with the mouse.
 func (b *browser) press(selector string) {
 	b.t.Helper()

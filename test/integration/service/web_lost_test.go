@@ -32,6 +32,7 @@ func TestLostConnection(t *testing.T) {
 	rec := g.Start("gorecord", "/first", "-O", "one", "--http="+host)
 	b := openBrowser(t, host)
 	b.shows("#topics", "/first")
+	b.answers("Close the bag")
 	b.click("#stop")
 	b.shows("#state", "Stopped")
 	b.fits("gorecord-stopped")

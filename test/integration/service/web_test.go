@@ -81,8 +81,13 @@ func TestRecorderPage(t *testing.T) {
 	b.click("#pin")
 	b.shows("#said", "Will not be deleted: out.bag, out_1.bag")
 	b.shows("#bags", "kept")
+	b.answers("")
 	b.click("#stop")
-	b.shows("#state", "Stopped")
+	if asked := b.answers("Close the bag and stop recording?"); asked != "Close the bag and stop recording? Nothing is recorded until somebody presses Start." || webState[recording](t, host).State != "recording" {
+		t.Errorf("a tap on Stop asks %q", asked)
+	}
+	b.click("#stop")
+	b.shows("#state", "Stopped: nothing is recorded")
 	g.Closed("out_1.bag")
 	b.click("#stop") // starts
 	b.shows("#state", "Recording")

@@ -8,7 +8,7 @@ let finished = -1;
 let pinned = 0;
 let seen = 0; // the time of the last event
 
-const states = { none: "Waiting", recording: "Recording", paused: "Paused", stopped: "Stopped" };
+const states = { none: "Waiting", recording: "Recording", paused: "Paused", stopped: "Stopped: nothing is recorded" };
 
 follow((s, e) => {
   last = s;
@@ -277,7 +277,10 @@ press("mark", async () => {
 });
 press("split", async () => tell(await act("split")));
 press("snapshot", async () => tell(await act("snapshot")));
-press("stop", async () => tell(await act(last.state === "stopped" ? "start" : "stop")));
+press("stop", async () => {
+  const starts = last.state === "stopped";
+  if (starts || confirm("Close the bag and stop recording? Nothing is recorded until somebody presses Start.")) tell(await act(starts ? "start" : "stop"));
+});
 press("pin", async () => {
   const answer = await act("pin");
   if (answer && answer.files) {
