@@ -12,7 +12,8 @@ import (
 	"github.com/gorosbag/gorosbag/test/bench/station"
 )
 
-// Growth are loads of recording that grow.
+// Growth are loads of recording that grow. Topics are paced, because a flood of thousands fills the buffer or not, as
+// the disk is: docs/performance-limits.md has what a full buffer costs then.
 var Growth = []station.Row{
 	{Name: "record 10 to 4,000 topics", Measure: station.Growing{Sizes: []int{10, 100, 1000, 4000}, Measure: func(ctx context.Context, b *station.Bench, n int) (station.Usage, error) {
 		return complete(record(ctx, b, scenario{topics: n, size: 1000, count: 20, period: 200 * time.Millisecond}, b.Gorecord, "--overflow=block"))
