@@ -118,6 +118,8 @@ func (e *encoder) message(t *Type, v reflect.Value) *EncodeError {
 	switch m, ok := v.Interface().(Message); {
 	case ok && m.Type == nil || ok && len(m.Values) != len(m.Type.fields):
 		return &EncodeError{Reason: "a Message without a type, or without a value for each of its fields"}
+	case ok && m.Type == t:
+		field = func(i int) reflect.Value { return reflect.ValueOf(m.Values[i]) }
 	case ok:
 		values := make(map[string]any, len(m.Values))
 		for i, f := range m.Type.fields {
@@ -157,10 +159,9 @@ func (e *encoder) message(t *Type, v reflect.Value) *EncodeError {
 	return nil
 }
 
-func (t *Type) names() []string {
-	all := make([]string, len(t.fields))
-	for i, f := range t.fields {
-		all[i] = f.name
+func (t *Type) names() (all []string) {
+	for _, f := range t.fields {
+		all = append(all, f.name)
 	}
 	return all
 }
