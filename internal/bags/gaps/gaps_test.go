@@ -119,7 +119,7 @@ func TestFind(t *testing.T) {
 		},
 		"slow": {
 			[][]message{every("/a", 0.05, 0, 20, 0), every("/a", 0.2, 20, 60, 0), every("/b", 0.1, 0, 60, 0)},
-			"  +16.25s  /a slow: 10.7 Hz, usual 20, for 43 s, until the end\n", "",
+			"  +20.25s  /a slow: 10.7 Hz, usual 20, for 39 s, until the end\n", "",
 		},
 		"stamps": {
 			[][]message{every("/a", 0.1, 0, 30, -3600), every("/b", 0.1, 0, 30, 0)},

@@ -312,7 +312,7 @@ func (t *topic) judgeRate(at time.Duration, a *Arrivals, came bool) {
 			t.usual.harder()
 		}
 	case full && came && t.window.rate(at, slots) < least: // a topic that is about to be silent is not slow
-		*slow = episode{on: true, expected: isExpected, since: at - t.window.length()}
+		*slow = episode{on: true, expected: isExpected, since: t.window.since(at, least)}
 	}
 	switch {
 	case fast.on:

@@ -68,6 +68,18 @@ func (w *window) length() time.Duration { return slots * w.slot }
 // full reports whether the window has counted for as long as it covers.
 func (w *window) full(at time.Duration) bool { return at-w.from >= w.length() }
 
+// since returns when messages began to come at less than hz: the start of the slots in which most are missing.
+func (w *window) since(at time.Duration, hz float64) time.Duration {
+	begin, missing, most := at, 0.0, 0.0
+	for i := w.newest; i >= max(w.newest-slots+1, 0); i-- {
+		missing += hz*w.slot.Seconds() - float64(w.counts[i%slots])
+		if missing > most {
+			begin, most = time.Duration(i)*w.slot, missing
+		}
+	}
+	return max(begin, w.from)
+}
+
 // rate returns the rate over the last n slots, in Hz. A message is in the slot of the look that has seen it, so the first
 // slot begins where the look before its first one was.
 func (w *window) rate(at time.Duration, n int64) float64 {
