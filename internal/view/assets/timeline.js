@@ -328,7 +328,7 @@ function meaning(t, topic) {
   return [
     ...gap ? [topic.name + ": no message for " + plainSeconds(gap[1] - gap[0])] : [],
     ...findingsOf(topic).filter((f) => f.kind !== "silent" && f.from <= t && t <= f.to).map((f) => f.topic + " " + f.text),
-    ...state.marks.filter((m) => Math.abs(m.at - t) < near).map((m) => "mark: " + m.text),
+    ...state.marks.filter((m) => Math.abs(m.at - t) < near).sort((a, b) => Math.abs(a.at - t) - Math.abs(b.at - t)).slice(0, 2).map((m) => "mark: " + m.text),
     ...state.damage.filter((d) => Math.abs(d.at - t) < near).map((d) => d.text),
   ].map((text) => plain(text).slice(0, 120)).join(" · ");
 }
