@@ -22,6 +22,9 @@ import (
 func main() { os.Exit(program.OffMainThread(func() int { return run(os.Args[1:]) })) }
 
 func run(args []string) int {
+	if text := commands().Help(name, args); text != "" {
+		return program.PrintHelp(name, text)
+	}
 	if len(args) > 0 && args[0] == doors.HealthcheckCommand {
 		s, err := parse(args)
 		return doors.Healthcheck(name, &s.Common, s.selection.bags, err)

@@ -9,12 +9,18 @@ import (
 	"github.com/gorosbag/gorosbag/internal/face/rosctl"
 	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/program/doors"
 	"github.com/gorosbag/gorosbag/internal/program/options"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 const name = "goplay"
+
+// commands are what the program does besides, if its command line begins with their name.
+func commands() program.Subcommands {
+	return program.Subcommands{doors.HealthcheckHelp(name)}
+}
 
 // settings are what the options of goplay set.
 type settings struct {
@@ -38,7 +44,7 @@ ROS arguments work as in every node: __name:=, __ns:=, __master:=, __ip:=, __hos
 func (s *settings) program() *config.Program {
 	o := &s.play
 	return &config.Program{
-		Name: name, Version: program.Version(), Help: help,
+		Name: name, Version: program.Version(), Help: help + commands().List(),
 		Words: config.Words{
 			Name: "bag", Option: "bags",
 			Help: `Bags to play; directories, and URLs that end with a slash, stand for the bags in them. Several play as one,

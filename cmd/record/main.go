@@ -19,6 +19,9 @@ import (
 func main() { os.Exit(program.OffMainThread(func() int { return run(os.Args[1:]) })) }
 
 func run(args []string) int {
+	if text := commands().Help(name, args); text != "" {
+		return program.PrintHelp(name, text)
+	}
 	if len(args) > 0 {
 		switch args[0] {
 		case preflightCommand:

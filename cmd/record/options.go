@@ -9,12 +9,18 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/program/doors"
 	"github.com/gorosbag/gorosbag/internal/program/options"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 const name = "gorecord"
+
+// commands are what the program does besides, if its command line begins with their name.
+func commands() program.Subcommands {
+	return program.Subcommands{preflightHelp(), expectHelp(), doors.HealthcheckHelp(name)}
+}
 
 // settings are what the options of gorecord set.
 type settings struct {
@@ -43,7 +49,7 @@ ROS arguments work as in every node: __name:=, __ns:=, __master:=, __ip:=, __hos
 func (s *settings) program() *config.Program {
 	o := &s.record
 	return &config.Program{
-		Name: name, Version: program.Version(), Help: help,
+		Name: name, Version: program.Version(), Help: help + commands().List(),
 		Words: config.Words{
 			Name: "topic", Option: "topic",
 			Help: `Topics to record: names, or globs in which * stands for any text without a slash and ** for any text. With -e

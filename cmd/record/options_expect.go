@@ -54,6 +54,13 @@ func (e *expectSettings) set(o *recorder.Options) {
 // configuration file.
 const expectCommand = "expect"
 
+func expectHelp() program.Subcommand {
+	return program.Subcommand{
+		Name: expectCommand, Args: "BAG", Help: "Print what a good recording had, for the file of --config",
+		Detail: `The rates of the regular topics, less a tenth, as the option expect in YAML: gorecord expect good.bag >> robot.yaml`,
+	}
+}
+
 // runExpect prints the expectations of a bag and returns the exit code.
 func runExpect(args []string) int {
 	errs := &program.Errors{W: os.Stderr, Name: name}

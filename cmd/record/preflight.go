@@ -27,6 +27,14 @@ import (
 // of a recording.
 const preflightCommand = "preflight"
 
+func preflightHelp() program.Subcommand {
+	return program.Subcommand{
+		Name: preflightCommand, Args: "[TOPICS] [OPTIONS]", Help: "Listen for 10 s, record nothing, and say what is not ready",
+		Detail: `Takes the topics and options of a recording (gorecord --help). Prints each topic with its rate, what is expected of it and its stamps;
+the disk, the buffer, the clock of the master's host and the store of --upload. Exit code: 0 all is ready, otherwise 1.`,
+	}
+}
+
 const (
 	listenFor  = 10 * time.Second
 	linkWithin = 2 * time.Second // of listenFor: then rates are measured

@@ -28,6 +28,14 @@ const probeTimeout = 2 * time.Second
 // options. Container engines need it: an image without a base has no other program.
 const HealthcheckCommand = "healthcheck"
 
+// HealthcheckHelp describes the command of a program.
+func HealthcheckHelp(name string) program.Subcommand {
+	return program.Subcommand{
+		Name: HealthcheckCommand, Args: "[livez|readyz|healthz] [OPTIONS]", Help: "Ask a running " + name + " whether it is well",
+		Detail: `Takes the options of the running program on this machine, which has --http. Exit code: 0 it is well, otherwise 1.`,
+	}
+}
+
 // Healthcheck probes the web server that an instance with the same options serves on this machine,
 // and returns the exit code. words are the arguments that are not options; the first is HealthcheckCommand.
 // err is the error of the options.
