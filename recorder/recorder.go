@@ -79,12 +79,17 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 // openFirst deletes files as Options.Retain says if there is too little room, and opens the first file if the
 // recording begins with one.
 func (r *session) openFirst(outputs *bagfile.Series) (*retention.Retainer, *files.Bag, error) {
+	var orphans []string // that wait for their repair
+	if r.o.Recover {
+		orphans = repair.Orphans(outputs.Dir)
+	}
 	retain := retention.New(r.o.Retain, r.o.Log, outputs.Free, r.o.handover().Keeps)
-	if err := retain.Load(outputs); err != nil {
+	if err := retain.Load(outputs, orphans); err != nil {
 		r.o.Log.Warn("bags of earlier recordings do not count for the limits of this one", zap.Error(err))
 	}
 	if free, err := outputs.Free(); err == nil && free < max(r.o.MinSpace, bagfile.LeastRoom) {
 		retain.Enforce(r.started) // otherwise watchDisk does it
+		r.giveUpOrphans(outputs, retain, orphans)
 	}
 	if !r.o.begins() {
 		return retain, nil, nil
@@ -98,4 +103,15 @@ func (r *session) openFirst(outputs *bagfile.Series) (*retention.Retainer, *file
 		return nil, nil, errors.Join(err, retain.Close())
 	}
 	return retain, out, nil
+}
+
+// giveUpOrphans lets the retention delete orphans in their turn, as long as there is too little room to record: a repair
+// needs more room than that.
+func (r *session) giveUpOrphans(outputs *bagfile.Series, retain *retention.Retainer, orphans []string) {
+	for _, base := range orphans {
+		if free, err := outputs.Free(); err != nil || free >= max(r.o.MinSpace, bagfile.LeastRoom) {
+			return
+		}
+		retain.Trying(outputs, base)(false)
+	}
 }

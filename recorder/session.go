@@ -221,10 +221,20 @@ func (r *session) repairOrphans(ctx context.Context, found []string) (end func(e
 		repair.Report(r.o.Log, p.Bags.Outputs.DirName, found)
 		return func(error) {}
 	}
+	// What is kept only for its repair comes first.
+	waiting, others := []string(nil), []string(nil)
+	for _, base := range found {
+		if p.Bags.Retain.Waits(p.Bags.Outputs, base) {
+			waiting = append(waiting, base)
+		} else {
+			others = append(others, base)
+		}
+	}
 	stop := repair.Start(ctx, repair.Options{
 		Series: p.Bags.Outputs, Log: r.o.Log, Finished: p.Bags.Handover.Finished, Kept: func(bag, original string) { p.Bags.Retain.Recovered(p.Bags.Outputs, bag, original) },
+		Trying:  func(orphan string) func(later bool) { return p.Bags.Retain.Trying(p.Bags.Outputs, orphan) },
 		Crowded: func() bool { return r.in.Usage().Crowded(r.o.MemoryBytes()) }, Buffer: r.o.MemoryBytes(), MinSpace: r.o.MinSpace,
-	}, found)
+	}, append(waiting, others...))
 	return func(err error) { stop(!errors.Is(err, ErrDiskHangs)) } // a repair would hang on the same disk
 }
 

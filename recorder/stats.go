@@ -31,6 +31,7 @@ func (r *session) summary(d time.Duration) control.Summary {
 	s, files := r.lossesNow(), r.sink.Bags.Finished.Account()
 	s.Duration, s.Triggers = d, r.o.triggers()
 	s.File, s.Bytes, s.Files, s.Earlier = files.File, files.Bytes, files.Files, files.Earlier
+	s.Unrecovered = r.sink.Bags.Retain.Unrecovered()
 	if r.o.Adaptive {
 		s.Chunks = r.sink.Chunks()
 	}

@@ -29,21 +29,21 @@ func (d *diskSettings) group(o *recorder.Options, hasPauses func() bool) config.
 			func(n int64) { o.MinSpace, o.MinSpaceText = n, units.BytesText(n) }, units.Bytes), Help: `
 			End when less than this is free on the disk: bytes, or with K, M or G (default ${default}, 0 = do not check).`},
 		{Name: "max-splits", Arg: "N", Stock: true, Value: config.To(&o.Retain.Files, units.Int, units.AtLeast(0, "Number of splits must be 0 or positive: 0 keeps all files")), Help: `
-			With --split: keep only the newest N closed files of this recorder, those of earlier runs included.`},
+			With --split: keep only the N closed files of this recorder that were recorded last, those of earlier runs included.`},
 		{Name: "max-bytes", Arg: "SIZE", Value: config.To(&o.Retain.Bytes, units.Bytes), Help: `
-			With --split, --stopped or --start-on: delete the oldest closed files of this recorder, those of earlier runs included, beyond this size
-			together (such as 20G).`},
+			With --split, --stopped or --start-on: delete the closed files of this recorder that were recorded first, those of earlier runs included,
+			beyond this size together (such as 20G).`},
 		{Name: "max-age", Arg: "TIME", Value: config.To(&o.Retain.Age, units.Duration), Help: `
 			With --split, --stopped or --start-on: delete files of this recorder, those of earlier runs included, that were closed longer ago than
 			this.`},
 		{Name: "keep-free", Arg: "SIZE", Value: config.To(&o.Retain.KeepFree, units.Bytes), Help: `
-			With --split, --stopped or --start-on: delete the oldest closed files of this recorder, those of earlier runs included, while less than
-			this is free on the disk.`},
+			With --split, --stopped or --start-on: delete the closed files of this recorder that were recorded first, those of earlier runs included,
+			while less than this is free on the disk.`},
 		{Name: "pin", Arg: "TIME", Default: "5m", Value: config.To(&d.pin, units.Duration), Help: `
 			When the service ~pin is called, protect the bags of the last TIME from --max-splits, --max-bytes, --max-age and --keep-free (default
 			${default}).`},
 		{Name: "recover", Value: config.Switch(&o.Recover), Help: `
 			At the start, repair each X.bag.active that a crashed recorder left in the directory: make X.bag of it while recording, and rename the
-			original to X.bag.orig.active. Without this option they are only reported.`},
+			original to X.bag.orig.active, which limits delete before any bag. Without this option they are only reported.`},
 	}}
 }

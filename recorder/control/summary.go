@@ -16,14 +16,16 @@ type Summary struct {
 	Files    []FileSummary // the latest files, in the order of their end
 	Earlier  EarlierFiles  // the files before Files
 	Duration time.Duration
-	Topics   []TopicSummary                // by name
-	Triggers []TriggerStats                // nil without Options.Watch
-	Findings []FindingSum                  // what was wrong with topics
-	Missing  []string                      // requested names, expressions, globs and types that never appeared
-	EndedBy  string                        // why another node or the master has ended the recording, set by the program; empty if none has
-	NoMaster bool                          // the master never answered, so that no topic could be recorded
-	Unread   string                        // what could not be read of the master's replies, so that topics may be missing; empty if nothing
-	Chunks   map[rosbag.Compression]uint64 // written in all files, by how they are compressed; nil without Options.Adaptive
+	Topics   []TopicSummary // by name
+	Triggers []TriggerStats // nil without Options.Watch
+	Findings []FindingSum   // what was wrong with topics
+	Missing  []string       // requested names, expressions, globs and types that never appeared
+	EndedBy  string         // why another node or the master has ended the recording, set by the program; empty if none has
+	NoMaster bool           // the master never answered, so that no topic could be recorded
+	Unread   string         // what could not be read of the master's replies, so that topics may be missing; empty if nothing
+	// Unrecovered is how many files of crashed recorders were deleted for the limits of Options.Retain, without a bag that has their messages.
+	Unrecovered int
+	Chunks      map[rosbag.Compression]uint64 // written in all files, by how they are compressed; nil without Options.Adaptive
 }
 
 // FileSummary is one file of a recording.
@@ -169,6 +171,9 @@ func (s *Summary) Losses() string {
 	}
 	if s.Unread != "" {
 		parts = append(parts, fmt.Sprintf("replies of the master could not be read in full (%s)", s.Unread))
+	}
+	if n := s.Unrecovered; n > 0 {
+		parts = append(parts, fmt.Sprintf("files of crashed recorders were deleted before they were recovered (%d)", n))
 	}
 	return strings.Join(parts, ", ")
 }

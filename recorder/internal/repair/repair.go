@@ -60,9 +60,11 @@ type Options struct {
 	Log      *zap.Logger
 	Finished func(path string, bytes int64) // called for each bag that was recovered
 	Kept     func(bag, original string)     // called with a bag and the file that it was made from, and again when that file is renamed
-	Crowded  func() bool                    // reports whether much of the recording waits for the disk
-	Buffer   int64                          // bytes of the recorder's buffer, which a chunk may be as long as; negative for no limit
-	MinSpace int64                          // bytes of the disk that have to stay free
+	// Trying is called with each file when its repair begins, and tried when that has ended; later means that ctx was done.
+	Trying   func(orphan string) (tried func(later bool))
+	Crowded  func() bool // reports whether much of the recording waits for the disk
+	Buffer   int64       // bytes of the recorder's buffer, which a chunk may be as long as; negative for no limit
+	MinSpace int64       // bytes of the disk that have to stay free
 }
 
 // Start repairs the files of these names beside the recording, until ctx is done or the caller calls end. With
@@ -121,20 +123,32 @@ func (r *repair) repairAll(ctx context.Context, names []string) {
 	r.sweep()
 	for _, base := range names {
 		file := zap.String("file", r.Series.Path(base))
-		switch err := r.repairFile(ctx, base); {
-		case err != nil && ctx.Err() != nil:
+		tried := r.Trying(base)
+		err := r.repairFile(ctx, base)
+		later := err != nil && ctx.Err() != nil
+		tried(later)
+		switch {
+		case later:
 			r.Log.Warn("not recovered before the recording ended: it is as it was", loglimit.Each(), file)
 			return
+		case errors.Is(err, errGone):
+			r.Log.Error("not recovered", loglimit.Each(), file, zap.Error(err))
 		case err != nil:
 			r.Log.Error("not recovered: it is as it was", loglimit.Each(), file, zap.Error(err))
 		}
 	}
 }
 
+// errGone means that somebody has moved or deleted the file since the start of the recording.
+var errGone = errors.New("it is not there any more")
+
 // repairFile repairs one file.
 func (r *repair) repairFile(ctx context.Context, base string) error {
 	target := strings.TrimSuffix(base, bagname.ActiveSuffix)
 	in, err := r.dir.Open(base)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errGone
+	}
 	if err != nil {
 		return err
 	}
@@ -169,6 +183,10 @@ func (r *repair) repairFile(ctx context.Context, base string) error {
 	if err := r.checkUnchanged(in, st); err != nil {
 		return err
 	}
+	// The bag is as old as what was recorded, for the retention and for all who list the directory by time.
+	if err := r.dir.Chtimes(temp, time.Time{}, st.ModTime()); err != nil {
+		r.Log.Debug("the recovered bag has the time of its repair", zap.String("file", r.Series.Path(target)), zap.Error(err))
+	}
 	return r.publish(base, target, temp, &rep)
 }
 
@@ -192,7 +210,7 @@ func (r *repair) checkUnchanged(in *os.File, before fs.FileInfo) error {
 	case err != nil:
 		return err
 	case lost != nil || !os.SameFile(named, before):
-		return errors.New("it was taken by another process")
+		return errGone
 	case r.writers(in) != disk.WritersNone, after.Size() != before.Size(), !after.ModTime().Equal(before.ModTime()):
 		return errors.New("another program writes it")
 	}

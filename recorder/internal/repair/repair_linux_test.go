@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,7 +113,7 @@ func repairing(t *testing.T, dir string) (*repair, *observer.ObservedLogs) {
 		t.Skip("no leases on the file system of " + dir)
 	}
 	const buffer = 1 // of the recording: a chunk may be longer all the same
-	r := newRepair(Options{Series: s, Log: zap.New(core), Buffer: buffer, Finished: func(string, int64) {}, Kept: func(string, string) {}, Crowded: func() bool { return false }})
+	r := newRepair(Options{Series: s, Log: zap.New(core), Buffer: buffer, Finished: func(string, int64) {}, Kept: func(string, string) {}, Trying: func(string) func(bool) { return func(bool) {} }, Crowded: func() bool { return false }})
 	if r.settle != 2*time.Second {
 		t.Errorf("the repair waits %v for other writers", r.settle)
 	}
@@ -146,11 +147,18 @@ func TestRepair(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	recorded := time.Unix(1_700_000_000, 0)
+	if err := os.Chtimes(dir+"/a.bag.active", time.Time{}, recorded); err != nil {
+		t.Fatal(err)
+	}
 	r.repairAll(t.Context(), Orphans(r.dir))
 	if got := names(t, dir); !slices.Equal(got, []string{"a.bag", "a.bag.orig.active"}) {
 		t.Fatalf("in the directory: %v, logged %v", got, logs.All())
 	}
 	checkRecovered(t, dir+"/a.bag", want)
+	if st, err := os.Stat(dir + "/a.bag"); err != nil || !st.ModTime().Equal(recorded) {
+		t.Errorf("the bag is of %v, %v; want the time of the recording, %v", st.ModTime(), err, recorded)
+	}
 	if after, err := os.ReadFile(dir + "/a.bag.orig.active"); err != nil || !slices.Equal(before, after) {
 		t.Errorf("the original was changed: %v", err)
 	}
@@ -241,6 +249,35 @@ func TestRepairLeavesAlone(t *testing.T) {
 				t.Errorf("logged %v", logs.All())
 			}
 		})
+	}
+}
+
+// TestRepairIsTold: when the repair of each file begins and ends, well or not. An orphan that is gone is not said to be as it was.
+func TestRepairIsTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	orphan(t, dir, "a", 200_000)
+	r, logs := repairing(t, dir)
+	var told []string
+	r.Trying = func(orphan string) func(bool) {
+		told = append(told, "begins "+orphan)
+		return func(later bool) { told = append(told, fmt.Sprintf("ends %s, later: %v", orphan, later)) }
+	}
+	r.repairAll(t.Context(), []string{"gone.bag.active", "a.bag.active"})
+	want := []string{"begins gone.bag.active", "ends gone.bag.active, later: false", "begins a.bag.active", "ends a.bag.active, later: false"}
+	if !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+	if said := logs.FilterMessageSnippet("not recovered").All(); len(said) != 1 || said[0].Message != "not recovered" {
+		t.Errorf("logged %v", logs.All())
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	told, r.settle = nil, time.Hour
+	orphan(t, dir, "b", 200_000)
+	r.repairAll(ended, []string{"b.bag.active"})
+	if want := []string{"begins b.bag.active", "ends b.bag.active, later: true"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
 	}
 }
 
@@ -382,7 +419,7 @@ func TestRepairThatHangs(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Series: s, Log: zap.New(core), Finished: func(string, int64) {}, Kept: func(string, string) {}, Crowded: func() bool { return false }}
+	o := Options{Series: s, Log: zap.New(core), Finished: func(string, int64) {}, Kept: func(string, string) {}, Trying: func(string) func(bool) { return func(bool) {} }, Crowded: func() bool { return false }}
 	Start(t.Context(), o, []string{"a.bag.active"})(true)
 	if logs.FilterMessageSnippet("left behind").Len() != 1 {
 		t.Errorf("logged %v", logs.All())

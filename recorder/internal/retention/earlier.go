@@ -17,8 +17,9 @@ import (
 )
 
 // Load adds the bags of earlier runs with the same output, as far as they are still the files that were recorded.
-// Without limits it does nothing. After an error the limits hold for the files of this run only.
-func (r *Retainer) Load(s *bagfile.Series) error {
+// orphans are the names of the files that will be repaired: none is deleted before that was tried, see Trying.
+// Without limits Load does nothing. After an error the limits hold for the files of this run only.
+func (r *Retainer) Load(s *bagfile.Series, orphans []string) error {
 	if !r.Enabled() {
 		return nil
 	}
@@ -32,12 +33,13 @@ func (r *Retainer) Load(s *bagfile.Series) error {
 			r.log.Debug("compacting the list of bags failed", zap.String("file", ledger.name), zap.Error(err))
 		}
 	}
-	r.ledger = ledger
+	r.ledger, r.begunFiles = ledger, list.begun
 	now := time.Now()
 	for _, e := range bags {
 		f, gone := e.find(s, now)
 		switch {
 		case f != nil:
+			f.untried = !f.original && e.Repair != repairBegun && slices.Contains(orphans, filepath.Base(f.Name))
 			r.files = append(r.files, f)
 		case gone:
 			r.note(s.Watchdog, entry{Bag: e.Bag, ID: e.ID, Deleted: true})
@@ -50,7 +52,7 @@ func (r *Retainer) Load(s *bagfile.Series) error {
 // find returns the file of an entry, which may have another name now: a crashed recorder leaves
 // X.bag.active, and a repair keeps that file as X.bag.orig.active. If find returns nil, gone says that the
 // file certainly does not exist any more.
-func (e *entry) find(s *bagfile.Series, now time.Time) (f *Retained, gone bool) {
+func (e *listedBag) find(s *bagfile.Series, now time.Time) (f *Retained, gone bool) {
 	defer s.Watchdog.Begin("search", s.Path(e.Bag))()
 	gone = true
 	for _, name := range []string{e.Name, e.Bag, e.Bag + bagname.ActiveSuffix, e.Bag + bagname.OriginalSuffix} {
@@ -73,7 +75,8 @@ func (e *entry) find(s *bagfile.Series, now time.Time) (f *Retained, gone bool) 
 			changed = now
 		}
 		return &Retained{
-			Place: s.Place(name, st), bag: e.Bag, known: e.ID, bytes: size, closed: changed, pinned: e.Pinned,
+			Place: s.Place(name, st), bag: e.Bag, number: e.number, known: e.ID, bytes: size, closed: changed, pinned: e.Pinned,
+			original: strings.HasSuffix(e.Bag, ".bag"+bagname.LedgerSuffix) || strings.HasSuffix(name, bagname.OriginalSuffix),
 		}, false
 	}
 	return nil, gone
@@ -84,6 +87,41 @@ func (e *entry) find(s *bagfile.Series, now time.Time) (f *Retained, gone bool) 
 // the original gets another name.
 func (r *Retainer) Recovered(s *bagfile.Series, bag, original string) {
 	if r.adopt(s, bag, original) {
+		r.Enforce(time.Now())
+	}
+}
+
+// Waits reports whether no limit deletes the file of this name before its repair was tried.
+func (r *Retainer) Waits(s *bagfile.Series, orphan string) bool { return r.waiting(s, orphan) != nil }
+
+// waiting returns the file of this name if it waits for its repair.
+func (r *Retainer) waiting(s *bagfile.Series, orphan string) *Retained {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.files, func(f *Retained) bool { return f.untried && f.Name == filepath.Join(s.DirName, orphan) })
+	if i < 0 {
+		return nil
+	}
+	return r.files[i]
+}
+
+// Trying notes that the repair of an orphan begins: if this process dies meanwhile, the orphan does not wait in the next
+// run, so that limits hold for a recorder that crashes again and again. The caller calls tried when the repair has
+// ended; later means that it was not carried through because the recording ended.
+func (r *Retainer) Trying(s *bagfile.Series, orphan string) (tried func(later bool)) {
+	f := r.waiting(s, orphan)
+	if f == nil {
+		return func(bool) {}
+	}
+	r.note(f.Watchdog, entry{Bag: f.bag, ID: f.known, Repair: repairBegun})
+	return func(later bool) {
+		if later {
+			r.note(f.Watchdog, entry{Bag: f.bag, ID: f.known, Repair: repairLater})
+			return
+		}
+		r.mu.Lock()
+		f.untried = false
+		r.mu.Unlock()
 		r.Enforce(time.Now())
 	}
 }
@@ -106,14 +144,18 @@ func (r *Retainer) adopt(s *bagfile.Series, bag, original string) bool {
 	if old == nil || err != nil {
 		return false
 	}
-	at := s.Place(bag, st)
-	originalID := r.begun(at, kept, original)
-	r.note(at.Watchdog, entry{Bag: kept, ID: originalID, Name: original})
-	whole := &Retained{Place: at, bag: bag, known: r.begun(at, bag, bag), bytes: st.Size(), closed: time.Now()}
+	place := s.Place(bag, st)
+	originalID := r.begun(place, entry{Bag: kept}, original)
+	r.note(place.Watchdog, entry{Bag: kept, ID: originalID, Name: original})
+	whole := &Retained{
+		Place: place, bag: bag, number: old.number, known: r.begun(place, entry{Bag: bag, Whole: true}, bag), bytes: st.Size(), closed: old.closed,
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old.busy, old.bag, old.known, old.Name = false, kept, originalID, filepath.Join(s.DirName, original)
-	r.files = append(r.files, whole)
+	old.busy, old.untried, old.original = false, false, true
+	old.bag, old.known, old.Name = kept, originalID, filepath.Join(s.DirName, original)
+	whole.pinned, old.pinned = old.pinned, false
+	r.list(whole)
 	return true
 }
 

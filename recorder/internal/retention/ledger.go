@@ -25,10 +25,18 @@ type entry struct {
 	Bag     string        `json:"bag"` // the name of the bag once it is finished
 	ID      disk.Identity `json:"id"`
 	Begun   bool          `json:"begun,omitempty"`
-	Name    string        `json:"name,omitempty"` // the present name of the file, if a repair has renamed it
+	Whole   bool          `json:"whole,omitempty"`  // begun by a repair: what was recorded is as old as the bag of that name before
+	Name    string        `json:"name,omitempty"`   // the present name of the file, if a repair has renamed it
+	Repair  string        `json:"repair,omitempty"` // repairBegun or repairLater
 	Pinned  bool          `json:"pinned,omitempty"`
 	Deleted bool          `json:"deleted,omitempty"`
 }
+
+// What became of the repair of a file that a crashed recorder has left.
+const (
+	repairBegun = "begun" // the recorder may have died of it
+	repairLater = "later" // the recording ended first
+)
 
 const (
 	longestLine   = 16 << 10
@@ -64,7 +72,7 @@ type listing struct {
 // listedBag is one bag of a listing.
 type listedBag struct {
 	entry
-	number int // of the bag, in the order in which bags were begun
+	number int // of the bag, in the order in which bags were recorded
 }
 
 // errLedgerInUse means that another recorder with the same output is running.
@@ -149,20 +157,25 @@ func (l *ledger) read(from int64) (listing, error) {
 func (l *listing) apply(e entry) {
 	b, known := l.bags[e.Bag]
 	switch {
-	case e.Begun: // if a bag of the same name is listed, it has been deleted
+	case e.Begun: // if a bag of the same name is listed, a repair has made this one of it, or it has been deleted
 		l.begun++
-		l.bags[e.Bag] = listedBag{e, l.begun}
+		now := listedBag{e, l.begun}
+		if known && e.Whole {
+			now.number, now.Pinned = b.number, b.Pinned
+		}
+		l.bags[e.Bag] = now
 	case !known || b.ID != e.ID:
 	case e.Deleted:
 		delete(l.bags, e.Bag)
 	default:
 		b.Pinned = b.Pinned || e.Pinned
 		b.Name = cmp.Or(e.Name, b.Name)
+		b.Repair = cmp.Or(e.Repair, b.Repair)
 		l.bags[e.Bag] = b
 	}
 }
 
-// alive returns the bags that were not deleted, in the order in which they were begun.
+// alive returns the bags that were not deleted, in the order in which they were recorded.
 func (l *listing) alive() []listedBag {
 	return slices.SortedFunc(maps.Values(l.bags), func(a, b listedBag) int { return cmp.Compare(a.number, b.number) })
 }

@@ -280,7 +280,7 @@ func TestNotesThatFailAreSaidOnce(t *testing.T) {
 	needIdentity(t, s)
 	core, logs := observer.New(zap.WarnLevel)
 	r := New(Limits{Files: 10}, zap.New(core), s.Free, keepNone)
-	if err := r.Load(s); err != nil {
+	if err := r.Load(s, nil); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
@@ -426,7 +426,7 @@ func TestFindEntry(t *testing.T) {
 			t.Parallel()
 			s := testSeries(t, t.TempDir())
 			needIdentity(t, s)
-			e := entry{Bag: "a.bag", Name: tc.first, ID: disk.Identity{Inode: 1, Born: 1}}
+			e := listedBag{entry: entry{Bag: "a.bag", Name: tc.first, ID: disk.Identity{Inode: 1, Born: 1}}}
 			for _, name := range tc.files {
 				if err := os.WriteFile(s.DirName+name, []byte(name), 0o600); err != nil {
 					t.Fatal(err)

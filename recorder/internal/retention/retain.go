@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,11 +19,12 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
-// Limits say which closed files are deleted, the oldest first: only files of this recording,
+// Limits say which closed files are deleted, those that were recorded first before others: only files of this recording,
 // or of earlier ones with the same directory and output name, and none that Pin protects. A
-// file is deleted if any limit is exceeded; a zero value is no limit.
+// file is deleted if any limit is exceeded; a zero value is no limit. Before any bag, the files go that bags were
+// repaired from.
 type Limits struct {
-	Files    int           // keep at most this many closed files, as stock's --max-splits
+	Files    int           // keep at most this many closed bags, as stock's --max-splits
 	Bytes    int64         // keep at most this much in closed files
 	Age      time.Duration // delete files that were closed longer ago
 	KeepFree int64         // delete while less than this is free on the disk
@@ -31,9 +33,9 @@ type Limits struct {
 // Enabled reports whether there is any limit.
 func (r Limits) Enabled() bool { return r != Limits{} }
 
-// exceeded reports whether a number of files with a number of bytes, the oldest of a given age, exceed a limit.
-func (r Limits) exceeded(files int, bytes int64, oldest time.Duration) bool {
-	return r.Files > 0 && files > r.Files || r.Bytes > 0 && bytes > r.Bytes || r.Age > 0 && oldest > r.Age
+// exceeded reports whether a number of files with a number of bytes exceeds a limit.
+func (r Limits) exceeded(files int, bytes int64) bool {
+	return r.Files > 0 && files > r.Files || r.Bytes > 0 && bytes > r.Bytes
 }
 
 // Retainer deletes files. It is for concurrent use.
@@ -47,10 +49,12 @@ type Retainer struct {
 	noteFailed atomic.Bool // a write to the ledger has failed, and this was logged
 	deleting   sync.Mutex  // held while one goroutine deletes files, also while it waits for the disk
 
-	mu      sync.Mutex  // guards the following fields; never held during I/O
-	files   []*Retained // files that were not deleted, the oldest first
-	deleted int         // files that this Retainer has deleted
-	gone    int         // deleted, and files that were gone already when this Retainer wanted to delete them
+	mu          sync.Mutex  // guards the following fields; never held during I/O
+	files       []*Retained // files that were not deleted, by number
+	begunFiles  int         // the number of the latest file
+	deleted     int         // files that this Retainer has deleted
+	gone        int         // deleted, and files that were gone already when this Retainer wanted to delete them
+	unrecovered int         // files of crashed recorders that this Retainer has deleted, and that were not recovered before
 }
 
 // keptFiles is the length of the list beyond which it forgets files that no limit will ever delete.
@@ -59,18 +63,23 @@ const keptFiles = 256
 // Retained is one file of the recording. The Retainer's mu guards the fields that change.
 type Retained struct {
 	disk.Place
-	bag     string        // name of the bag in the ledger
-	known   disk.Identity // zero if the file system does not report identities
-	bytes   int64
-	closed  time.Time // zero while the file is written
-	pinned  bool      // the file is never deleted
-	busy    bool      // a repair works on the file
-	last    bool      // the last file of the recording: it counts, and is never deleted
-	deleted bool
+	bag      string        // name of the bag in the ledger
+	number   int           // in the order of recording: a repaired bag has that of its original
+	known    disk.Identity // zero if the file system does not report identities
+	bytes    int64
+	closed   time.Time // when the recording ended, also of a repaired bag; zero while the file is written
+	pinned   bool      // the file is never deleted
+	busy     bool      // a repair works on the file
+	untried  bool      // left by a crashed recorder, and to be repaired in this run
+	original bool      // what a bag was repaired from: its content is in the bag, too
+	last     bool      // the last file of the recording: it counts, and is never deleted
+	deleted  bool
 }
 
 // closedUnpinned reports whether the file may be deleted, unless an upload needs it.
-func (f *Retained) closedUnpinned() bool { return !f.closed.IsZero() && !f.pinned && !f.busy }
+func (f *Retained) closedUnpinned() bool {
+	return !f.closed.IsZero() && !f.pinned && !f.busy && !f.untried
+}
 
 // deletable reports whether the file may be deleted.
 func (r *Retainer) deletable(f *Retained) bool { return f.closedUnpinned() && !r.needed(f) }
@@ -113,22 +122,34 @@ func (r *Retainer) syncLedger(w *disk.Watchdog) {
 	}
 }
 
-// begun notes in the ledger that the file called name has become the file of a bag, and returns its identity.
-func (r *Retainer) begun(at disk.Place, bag, name string) disk.Identity {
+// begun notes in the ledger that the file called name has become the file of bag, and returns its identity.
+func (r *Retainer) begun(at disk.Place, bag entry, name string) disk.Identity {
 	if r.ledger == nil {
 		return disk.Identity{}
 	}
-	id, _, _, _ := disk.Identify(at.Folder, name)
-	r.note(at.Watchdog, entry{Bag: bag, ID: id, Begun: true})
-	return id
+	bag.ID, _, _, _ = disk.Identify(at.Folder, name)
+	bag.Begun = true
+	r.note(at.Watchdog, bag)
+	return bag.ID
+}
+
+// list puts a file into the list, by its number. The caller holds mu.
+func (r *Retainer) list(f *Retained) {
+	i := slices.IndexFunc(r.files, func(other *Retained) bool { return other.number > f.number })
+	if i < 0 {
+		i = len(r.files)
+	}
+	r.files = slices.Insert(r.files, i, f)
 }
 
 // Begin adds a file that is written from now on.
 func (r *Retainer) Begin(at disk.Place) *Retained {
 	begun := &Retained{Place: at, bag: filepath.Base(at.Target())}
-	begun.known = r.begun(at, begun.bag, begun.bag+bagname.ActiveSuffix)
+	begun.known = r.begun(at, entry{Bag: begun.bag}, begun.bag+bagname.ActiveSuffix)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.begunFiles++
+	begun.number = r.begunFiles
 	r.files = append(r.files, begun)
 	if len(r.files) <= keptFiles {
 		return begun
@@ -191,11 +212,11 @@ func (r *Retainer) Enforce(now time.Time) {
 	defer r.deleting.Unlock()
 	r.endBusy()
 	for {
-		oldest := r.takeOldest(now, r.diskCrowded())
-		if oldest == nil {
+		next := r.takeNext(now, r.diskCrowded())
+		if next == nil {
 			return
 		}
-		r.remove(oldest)
+		r.remove(next)
 	}
 }
 
@@ -208,33 +229,59 @@ func (r *Retainer) diskCrowded() bool {
 	return err == nil && free < r.KeepFree
 }
 
-// takeOldest removes the oldest file that may be deleted from the list, and returns it, if a limit is exceeded. Pin does
-// not protect that file any more.
-func (r *Retainer) takeOldest(now time.Time, crowded bool) *Retained {
+// takeNext removes the file that goes next from the list, and returns it, if a limit is exceeded. Pin does not protect
+// that file any more.
+func (r *Retainer) takeNext(now time.Time, crowded bool) *Retained {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.files, func(f *Retained) bool { return !f.last && r.deletable(f) })
-	over := slices.ContainsFunc(r.files, func(f *Retained) bool { return f.last })
-	if i < 0 && crowded && !over { // the present recording is worth more than an old file that waits for its upload
-		i = slices.IndexFunc(r.files, func(f *Retained) bool { return !f.last && f.closedUnpinned() })
-	}
+	i := r.next(now, crowded)
 	if i < 0 {
 		return nil
 	}
+	next := r.files[i]
+	r.files = slices.Delete(r.files, i, i+1)
+	return next
+}
+
+// next returns the index of the file that goes next, negative if no limit is exceeded: an original first, and
+// then the bag that was recorded first. The caller holds mu.
+func (r *Retainer) next(now time.Time, crowded bool) int {
+	original, oldest, old := -1, -1, -1
 	var files int
 	var bytes int64
-	for _, f := range r.files {
-		if r.deletable(f) {
+	for i, f := range r.files {
+		if !r.deletable(f) {
+			continue
+		}
+		bytes += f.bytes
+		if !f.original {
 			files++
-			bytes += f.bytes
+		}
+		switch {
+		case f.last:
+			continue
+		case f.original && original < 0:
+			original = i
+		case !f.original && oldest < 0:
+			oldest = i
+		}
+		if old < 0 && r.Age > 0 && now.Sub(f.closed) > r.Age {
+			old = i
 		}
 	}
-	if !crowded && !r.exceeded(files, bytes, now.Sub(r.files[i].closed)) {
-		return nil
+	if !crowded && !r.exceeded(files, bytes) {
+		return old
 	}
-	oldest := r.files[i]
-	r.files = slices.Delete(r.files, i, i+1)
-	return oldest
+	over := slices.ContainsFunc(r.files, func(f *Retained) bool { return f.last })
+	switch {
+	case original >= 0:
+		return original
+	case oldest >= 0:
+		return oldest
+	case crowded && !over: // the present recording is worth more than an old file that waits for its upload
+		return slices.IndexFunc(r.files, (*Retained).closedUnpinned)
+	}
+	return -1
 }
 
 // remove deletes a file if it is still the one that was recorded. A file that cannot be deleted is not
@@ -252,7 +299,7 @@ func (r *Retainer) remove(b *Retained) {
 	if b.inRepair(base, err) { // the repair calls Recovered
 		r.mu.Lock()
 		b.busy = true
-		r.files = slices.Insert(r.files, 0, b)
+		r.list(b)
 		r.mu.Unlock()
 		return
 	}
@@ -268,18 +315,23 @@ func (r *Retainer) remove(b *Retained) {
 	r.mu.Lock()
 	b.deleted = true
 	r.gone++
+	unrecovered := !gone && !b.original && strings.HasSuffix(base, bagname.ActiveSuffix)
 	if !gone {
 		r.deleted++
 	}
+	if unrecovered {
+		r.unrecovered++
+	}
 	r.mu.Unlock()
-	if gone {
-		return
-	}
-	if needed {
+	switch {
+	case gone:
+	case needed:
 		r.log.Error("Removing before it was uploaded: the disk is too full", loglimit.Each(), zap.String("file", b.Target()))
-		return
+	case unrecovered:
+		r.log.Error("Removing before it was recovered", loglimit.Each(), zap.String("file", b.Target()))
+	default:
+		r.log.Info("Removing", zap.String("file", b.Target()))
 	}
-	r.log.Info("Removing", zap.String("file", b.Target()))
 }
 
 // Status reports whether a file is protected, and whether it was deleted; a nil file is neither.
@@ -298,6 +350,13 @@ func (r *Retainer) Deletions() (deleted, gone int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.deleted, r.gone
+}
+
+// Unrecovered returns how many files of crashed recorders the Retainer has deleted that were not recovered before.
+func (r *Retainer) Unrecovered() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.unrecovered
 }
 
 // endBusy clears the busy flag of files that no repair works on any more. The caller holds deleting.

@@ -25,7 +25,7 @@ func Summary(s *control.Summary) string {
 		tab.Row(t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers)+t.Former.Count, lost(t), t.Missed(), topicCell(t))
 	}
 	return tab.Text() + fmt.Sprintf("%s%s%s%s%s%s%s%slost: %s\nmissed: %s\nbroken links: %s\n%s%s",
-		totals(s), endedBy(s), files(s), snapshots(s), chunks(s), pickups(s), missing(s), stillWaiting(s), causes(s), missed(s), linksLost(s), refused(s)+unlinked(s)+unread(s)+heldUp(s)+found(s), reconnected(s)+triggers(s))
+		totals(s), endedBy(s), files(s), snapshots(s), chunks(s), pickups(s), missing(s), stillWaiting(s), causes(s), missed(s), linksLost(s), refused(s)+unlinked(s)+unread(s)+unrecovered(s)+heldUp(s)+found(s), reconnected(s)+triggers(s))
 }
 
 // found returns a line for each kind of what was wrong with topics: how often, and how long in all.
@@ -71,6 +71,14 @@ func unread(s *control.Summary) string {
 		return ""
 	}
 	return "the master's replies that could not be read in full: " + termtext.Plain(s.Unread) + "\n"
+}
+
+// unrecovered counts the files that were deleted before their messages were in a bag.
+func unrecovered(s *control.Summary) string {
+	if s.Unrecovered == 0 {
+		return ""
+	}
+	return fmt.Sprintf("files of crashed recorders, deleted before they were recovered: %d\n", s.Unrecovered)
 }
 
 // totals sums up all files, snapshots among them. A snapshot lasts less long than the recording that it comes from.

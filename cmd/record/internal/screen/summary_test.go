@@ -133,3 +133,19 @@ func TestSummaryWithoutMaster(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordSummaryOfUnrecoveredFiles: what retention has deleted before it was recovered is a loss, and is told.
+func TestRecordSummaryOfUnrecoveredFiles(t *testing.T) {
+	t.Parallel()
+	s := control.Summary{Duration: time.Second}
+	if got := screen.Summary(&s); strings.Contains(got, "recovered") || s.Losses() != "" {
+		t.Errorf("none was deleted, but: %q in\n%s", s.Losses(), got)
+	}
+	s.Unrecovered = 2
+	if got, want := screen.Summary(&s), "\nfiles of crashed recorders, deleted before they were recovered: 2\n"; !strings.Contains(got, want) {
+		t.Errorf("want %q in\n%s", want, got)
+	}
+	if want := "files of crashed recorders were deleted before they were recovered (2)"; s.Losses() != want {
+		t.Errorf("losses: %q, want %q", s.Losses(), want)
+	}
+}
