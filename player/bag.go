@@ -9,10 +9,10 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Bag is a recording that is open for playing.
+// Bag is a recording that is open for playing. NewBag makes one.
 type Bag = source.Recording
 
-// OpenError says which bag could not be opened.
+// OpenError says which Bag could not be opened, and Err why.
 type OpenError = source.OpenError
 
 // NewCache returns a cache for all bags of one player.
@@ -27,7 +27,7 @@ func NewBag(ctx context.Context, name string, s rosbag.Indexed) (*Bag, error) {
 // Span returns the times of the earliest and of the latest message of the bags, if there is any.
 func Span(bags []*Bag) (first, last rosbag.Time, ok bool) { return source.Span(bags) }
 
-// Mark is a line of text about one moment of a recording.
+// Mark is a line of Text about one moment of a recording, its Time.
 type Mark = note.Mark
 
 // RecordedMarks returns the marks that were recorded into the bags, by time.

@@ -110,7 +110,12 @@ type Options struct {
 	resolve func(name string) (string, error) // resolves names instead of Node, for Check
 }
 
-// Definitions finds definitions of message types.
+// Definitions finds definitions of message types. Its method is
+//
+//	Find(typ string) ([]Definition, error)
+//
+// which returns the definitions of a type, the best one first; none if the type is not known. The error says why a type
+// that is there has no usable definition.
 type Definitions = mismatch.Known
 
 // Definition is the definition of a message type: Type, MD5Sum and Text.
@@ -159,7 +164,8 @@ func NewRateControl(delay time.Duration) *RateControl { return follow.NewRateCon
 // Viewing shows what is played to live viewers; its method Source returns what a server shows them.
 type Viewing = viewing.Viewing
 
-// ViewingOptions says what viewers learn of a playback.
+// ViewingOptions says what viewers learn of a playback: Name, of the source, as viewers show it, and Graph, a
+// func(context.Context) (tcpros.SystemState, error) that asks the master; nil for no graph.
 type ViewingOptions = viewing.Options
 
 // NewViewing returns a Viewing for the Options of one Run.

@@ -24,13 +24,19 @@ const (
 	ReportNever  = annotations.ReportNever
 )
 
-// Limit says how much of some topics is recorded.
+// Limit says how much of some topics is recorded:
+//
+//	Topics  string  // a name, or a glob; a name that is not absolute matches the end of topics
+//	MaxRate float64 // messages a second; zero means no limit, as in Every and Count
+//	Every   int     // only each Nth message
+//	Count   int     // end with the topic after this many messages
 type Limit = account.Limit
 
-// Note is a key and a value about a whole bag.
+// Note is a Key and a Value about a whole bag.
 type Note = note.Note
 
-// Expectation is the rate that some topics should have. ParseExpectation makes one.
+// Expectation is the rate that some topics should have: Topics, a resolved name or a glob, and Range, a RateRange.
+// ParseExpectation makes one.
 type Expectation = finding.Expectation
 
 // RateRange is a rate in Hz that topics should have: Least and Most.
@@ -41,13 +47,25 @@ func ParseExpectation(text string) (Expectation, error) { return finding.Expect(
 
 // The types of Options that say which files there are, and what becomes of them.
 type (
-	// Output names the bags.
+	// Output names the bags, by Template, else by Name, else by Prefix:
+	//
+	//	Name     string      // NAME.bag; a trailing .bag of the name is not doubled
+	//	Template string      // may have the letters of strftime, {time}, {split} and {host}: --name-template of gorecord
+	//	Prefix   string      // PREFIX_<date>.bag; empty, as in the zero Output, <date>.bag
+	//	Mode     fs.FileMode // of the files, regardless of the umask; zero means 0640, reduced by the umask
+	//
+	// Names are relative to the working directory. A bag that exists is never overwritten: Run returns an error.
 	Output = bagname.Output
 
 	// Sync says when the recorder waits for the disk.
 	Sync = bagfile.Sync
 
-	// Retention says which closed files of a recording are deleted.
+	// Retention says which closed files of a recording are deleted; zero fields delete none:
+	//
+	//	Files    int           // keep at most this many closed files
+	//	Bytes    int64         // keep at most this much in closed files
+	//	Age      time.Duration // delete files that were closed longer ago
+	//	KeepFree int64         // delete while less than this is free on the disk
 	Retention = retention.Limits
 )
 
@@ -75,7 +93,11 @@ var (
 // Tap shows the messages of a recording to live viewers. Its method Source returns what viewers can see.
 type Tap = viewing.Tap
 
-// TapOptions says what viewers are told, and how much memory they may take.
+// TapOptions says what viewers are told, and how much memory they may take:
+//
+//	Name   string // of the source, as viewers show it
+//	Memory int64  // bounds all copies of messages; zero means DefaultTapMemory
+//	Graph  func(context.Context) (tcpros.SystemState, error) // asks the master; nil for no graph
 type TapOptions = viewing.Options
 
 // DefaultTapMemory is the default of TapOptions.Memory.

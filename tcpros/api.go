@@ -16,13 +16,24 @@ import (
 
 // Names and arguments.
 type (
-	// Args are the ROS arguments of a command line, as ParseArgs finds them.
+	// Args are the ROS arguments of a command line, as ParseArgs finds them:
+	//
+	//	Remaps    []Remap // in the order given; the last of one name wins
+	//	Name      string  // __name
+	//	Namespace string  // __ns
+	//	MasterURI string  // __master
+	//	Hostname  string  // __hostname
+	//	IP        string  // __ip
+	//	LogFile   string  // __log
+	//	Port      int     // __tcpros_server_port; zero means any
+	//	Params    []Param // _name:=value
 	Args = names.Args
-	// Remap is one from:=to argument, unresolved.
+	// Remap is one from:=to argument, unresolved: From and To.
 	Remap = names.Remap
-	// Param is one _name:=value argument: a private parameter to set at the master.
+	// Param is one _name:=value argument, a private parameter to set at the master: Name, without
+	// the underscore, and Value, the first of int, float64, bool and string that the text is.
 	Param = names.Param
-	// NameError says why a graph resource name is refused. It matches ErrName.
+	// NameError says why a graph resource name is refused: Name and Reason. It matches ErrName.
 	NameError = names.NameError
 )
 
@@ -37,10 +48,10 @@ func CheckName(name string) error { return names.CheckName(name) }
 
 // Addresses.
 type (
-	// LookupHostFunc finds the addresses of a host name.
+	// LookupHostFunc finds the addresses of a host name, as net.Resolver.LookupHost does.
 	LookupHostFunc = endpoint.LookupHostFunc
-	// ResolveError says that this machine cannot resolve a host name that a peer advertises. It
-	// matches ErrUnresolved.
+	// ResolveError says that this machine cannot resolve a host name that a peer advertises: Host,
+	// and Err, the resolver's error. It matches ErrUnresolved.
 	ResolveError = endpoint.ResolveError
 )
 
@@ -57,13 +68,17 @@ const AnyMD5 = wire.AnyMD5
 
 // Connection headers, and the errors of peers.
 type (
-	// Header is a TCPROS connection header: every field in wire order.
+	// Header is a TCPROS connection header: a slice of its fields in wire order, each a Key and a
+	// Value. Its methods Value(key) and Get(key) return a value, Value "" and Get false if there is
+	// none. The header of a publisher has the keys type, md5sum and message_definition.
 	Header = wire.Header
-	// HeaderError says what is wrong with a connection header. It matches ErrHeader.
+	// HeaderError says what is wrong with a connection header: Reason, and Err, its cause or nil. It
+	// matches ErrHeader.
 	HeaderError = wire.HeaderError
-	// PeerError has the error field of a peer's connection header. It matches ErrPeer.
+	// PeerError has the error field of a peer's connection header as its Text. It matches ErrPeer.
 	PeerError = wire.PeerError
-	// TooLargeError says that a peer announced a message above the limit. It matches ErrTooLarge.
+	// TooLargeError says that a peer announced a message of more Bytes than the Limit. It matches
+	// ErrTooLarge.
 	TooLargeError = wire.TooLargeError
 )
 
@@ -83,14 +98,16 @@ type (
 	// SystemState, PublishedTopics and TopicTypes, NodeSubscriptions, NodePublications and
 	// Accepts.
 	Master = rosapi.Master
-	// SystemState is the node graph as the master knows it: the nodes behind each topic and
-	// service.
+	// SystemState is the node graph as the master knows it: Publishers and Subscribers are maps
+	// from a topic to names of nodes, and Services is a map from a service to those of its nodes.
 	SystemState = rosapi.SystemState
-	// TopicInfo is one topic and its type, "*" if the type is not known.
+	// TopicInfo is one topic: Name and Type, which is "*" if it is not known.
 	TopicInfo = rosapi.TopicInfo
-	// CallError is a failed call to the master or to a node.
+	// CallError is a failed call to the master or to a node: Method, Host (host:port), Err, its
+	// cause, and Answered, which says that a valid reply came, so that the peer is reachable.
 	CallError = rosapi.CallError
-	// StatusError is a reply of the master or of a node whose code is not 1. It matches ErrStatus.
+	// StatusError is a reply of the master or of a node whose Code is not 1, with its Text. It
+	// matches ErrStatus.
 	StatusError = rosapi.StatusError
 )
 
@@ -98,19 +115,32 @@ type (
 type (
 	// Source is one original publisher of a topic. Its methods:
 	//
-	//	Publish(frame []byte)    // to every subscriber; never blocks; the frame must not change afterwards
+	//	Publish(frame []byte)    // to every subscriber; never blocks; the frame, of Frame, must not change afterwards
 	//	PublishNow(frame []byte) // Publish for a single frame that is due now
 	//	Unlatch()                // drops the latched frame
 	Source = publink.Source
-	// Adapted is what some subscribers of a publication get instead of the published frames.
+	// Adapted is what some subscribers of a publication get instead of the published frames. Type,
+	// MD5Sum and MessageDefinition are what the reply to them has. Frame, a func(frame []byte)
+	// []byte, returns what becomes of a published frame, in memory of its own; nil leaves the frame
+	// out. It is called under a lock, once for each frame, and must not block.
 	Adapted = publink.Adapted
 	// Overflow says what a publication does with a frame when a subscriber's queue is full.
 	Overflow = publink.Overflow
-	// SubscriberStats is the state of the link to one subscriber.
+	// SubscriberStats is the state of the link to one subscriber:
+	//
+	//	CallerID string // the name of its node
+	//	Peer     string // host:port
+	//	Queued   int    // frames waiting
+	//	Frames   uint64 // frames written to the socket
+	//	Bytes    uint64 // of Frames
+	//	Dropped  uint64 // frames dropped from the full queue
+	//	Full     bool   // with OverflowBlock: the queue is full, so that Room is false
 	SubscriberStats = publink.SubscriberStats
-	// DrainError lists the subscribers that did not read all messages. It matches ErrNotDrained.
+	// DrainError lists the Subscribers, a slice of Undrained, that did not read all messages. Err is
+	// the error of the context if that ended the wait. It matches ErrNotDrained.
 	DrainError = publink.DrainError
-	// Undrained is one subscriber that did not read all messages.
+	// Undrained is one subscriber that did not read all messages: Topic, CallerID, the name of its
+	// node, Frames, the number that never left the queue, and Reason, such as "takes nothing".
 	Undrained = publink.Undrained
 )
 
@@ -199,6 +229,7 @@ type (
 	// refusal. Calls of several clients run concurrently, each in a goroutine of its own. ctx ends
 	// a grace period after the service is closed.
 	ServiceHandler = service.Handler
-	// ServiceError is the answer of a service that refused a call. It matches ErrService.
+	// ServiceError is the answer of a service that refused a call: Service, its name, and Text. It
+	// matches ErrService.
 	ServiceError = service.Error
 )

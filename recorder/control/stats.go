@@ -58,16 +58,35 @@ func (s *Stats) Refused() (n int) {
 	return n
 }
 
-// Finding is something that is wrong with a topic now.
+// Finding is something that is wrong with a topic now:
+//
+//	Topic    string        // or an expected glob that no topic matches
+//	Kind     FindingKind
+//	Cause    FindingCause
+//	For      time.Duration // how long already; of a silent topic since its last message
+//	Hz       float64       // slow and fast: the present rate
+//	Want     float64       // slow: the usual rate, or the least expected one; fast: the highest expected one
+//	Offset   time.Duration // behind and ahead: arrival minus stamp
+//	Expected bool          // the user has written what to expect; otherwise it was learned
+//
+// Its methods Text and Brief say it in words.
 type Finding = finding.Finding
 
-// FindingKind is what is wrong with a topic.
+// FindingKind is what is wrong with a topic. Its String is "silent", "slow", "fast" or "stamps off".
 type FindingKind = finding.Kind
 
-// FindingCause says more about what is wrong.
+// FindingCause says more about what is wrong. Its String is such as "publisher gone"; empty if there is no more to say.
 type FindingCause = finding.Cause
 
-// FindingSum is what was wrong with a topic until now.
+// FindingSum is what was wrong with a topic until now:
+//
+//	Topic    string
+//	Kind     FindingKind
+//	Episodes int
+//	Time     time.Duration // all episodes together
+//	Open     bool          // the last episode has not ended
+//	Expected bool          // an expectation was not met, in at least one of the episodes, while it counted
+//	Untold   int           // silences besides, too soon after the topic had come back: it stops often
 type FindingSum = finding.Sum
 
 // EndedTopics stands for the name of a topic in the account of the topics that have ended, together: where very many

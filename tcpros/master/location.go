@@ -8,7 +8,9 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 )
 
-// Location is the host in the URI of a master, and the addresses that the master listens on.
+// Location says where a master is. Host is the host in its URI. Listen has the IP addresses that it listens on, or the one
+// name or address that the user gave; it is empty if Host has no address of this machine. LoopbackDefault says that the
+// master is on loopback because of the machine's name, not by the user's choice.
 type Location = endpoint.Serving
 
 // lookupTimeout bounds the one name lookup of Locate.
