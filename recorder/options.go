@@ -118,7 +118,7 @@ type Options struct {
 func (o Options) withDefaults() (Options, error) {
 	if o.resolve == nil {
 		if o.Node == nil {
-			panic("recorder: Options.Node is nil")
+			return o, errors.New("recorder.Options.Node is missing: make one with tcpros.NewNode")
 		}
 		o.resolve = o.Node.Resolve
 	}
@@ -132,11 +132,23 @@ func (o Options) withDefaults() (Options, error) {
 	o.FlushInterval = cmp.Or(o.FlushInterval, DefaultFlushInterval)
 	o.PollInterval = cmp.Or(o.PollInterval, DefaultPollInterval)
 	o.survey = cmp.Or(o.survey, graph.SurveyTimeout)
-	if o.ChunkBytes < 0 || o.PollInterval < 0 || o.Limit < 0 || o.Duration < 0 || o.MaxBytes < 0 || o.SplitAt < 0 {
-		return o, errors.New("a size, count or time is negative")
+	for _, n := range []struct {
+		field string
+		value int64
+	}{
+		{"ChunkBytes", int64(o.ChunkBytes)},
+		{"PollInterval", int64(o.PollInterval)},
+		{"Limit", int64(o.Limit)},
+		{"Duration", int64(o.Duration)},
+		{"MaxBytes", o.MaxBytes},
+		{"SplitAt", int64(o.SplitAt)},
+	} {
+		if n.value < 0 {
+			return o, fmt.Errorf("recorder.Options.%s is negative", n.field)
+		}
 	}
 	if o.FlushInterval < time.Millisecond {
-		return o, fmt.Errorf("flush interval %v is below 1ms", o.FlushInterval)
+		return o, fmt.Errorf("recorder.Options.FlushInterval is %v, less than 1 ms", o.FlushInterval)
 	}
 	if err := note.Check(o.Notes); err != nil {
 		return o, err

@@ -19,7 +19,7 @@ var (
 	// ErrClosed says that the node, subscription or publication is closed.
 	ErrClosed = wire.ErrClosed
 	// ErrConflict matches every *ConflictError.
-	ErrConflict = errors.New("topic already in use by this node")
+	ErrConflict = errors.New("topic or service already in use by this node")
 
 	// ErrHeader matches every *HeaderError.
 	ErrHeader = wire.ErrHeader
@@ -39,16 +39,17 @@ var (
 	ErrUnresolved = endpoint.ErrUnresolved
 )
 
-// ConflictError is returned for a second Subscribe or Advertise of one topic: ROS
-// knows one subscription and one publication for each topic of a node.
+// ConflictError is returned for a second Subscribe or Advertise of one topic, or AdvertiseService of one service: ROS
+// knows one subscription and one publication for each topic of a node. Node.Publication returns the first publication,
+// which may have any number of sources.
 type ConflictError struct {
-	Topic      string
+	Topic      string // resolved; or the service
 	Have, Want string // "type/md5sum" in use and requested
 }
 
 // Error implements error.
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("topic %s is in use as %s, asked for %s", e.Topic, e.Have, e.Want)
+	return fmt.Sprintf("this node already has %s, as %s; it cannot have it again, as %s", e.Topic, e.Have, e.Want)
 }
 
 // Is reports whether target is ErrConflict.

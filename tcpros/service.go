@@ -33,7 +33,7 @@ func (o ServiceOptions) withDefaults() (ServiceOptions, error) {
 	}
 	switch {
 	case o.Handle == nil:
-		panic("tcpros: ServiceOptions without Handle")
+		return o, fmt.Errorf("service %q without Handle: set ServiceOptions.Handle", o.Name)
 	case o.MaxRequestBytes < 0 || o.MaxRequestBytes > wire.HardMaxMessage:
 		return o, fmt.Errorf("request limit of %d bytes: not in 1..%d", o.MaxRequestBytes, wire.HardMaxMessage)
 	case o.Type.Type == "" || o.Type.Type == names.AnyType || o.Type.MD5Sum == "" || o.Type.MD5Sum == wire.AnyMD5:

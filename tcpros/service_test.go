@@ -242,6 +242,7 @@ func TestServiceRefuses(t *testing.T) {
 		"XML as type":  func(o *tcpros.ServiceOptions) { o.Type.Type = "a</value>" },
 		"invalid name": func(o *tcpros.ServiceOptions) { o.Name = "a b" },
 		"limit":        func(o *tcpros.ServiceOptions) { o.MaxRequestBytes = -1 },
+		"no handler":   func(o *tcpros.ServiceOptions) { o.Handle = nil },
 	} {
 		o := good
 		change(&o)

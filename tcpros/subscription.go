@@ -47,7 +47,7 @@ func (o SubscribeOptions) withDefaults() (SubscribeOptions, error) {
 		return o, fmt.Errorf("message limit of %d bytes: not in 1..%d", o.MaxMessageBytes, wire.HardMaxMessage)
 	}
 	if o.Open == nil {
-		panic("tcpros: SubscribeOptions without Open")
+		return o, fmt.Errorf("subscribe to %q without Open: set SubscribeOptions.Open", o.Topic)
 	}
 	return o, nil
 }

@@ -394,7 +394,7 @@ func TestSubscribeTwice(t *testing.T) {
 	subscribe(t, n, "/t", b)
 	waitFor(t, "the second registration", func() bool { return registered(t, m.URI(), "/t") })
 	for _, o := range []tcpros.SubscribeOptions{
-		{Topic: "a b", Open: b.open}, {Topic: "/x", Type: "<a>", Open: b.open}, {Topic: "/x", MaxMessageBytes: 1 << 30, Open: b.open}, {Topic: "/x", MaxMessageBytes: -1, Open: b.open},
+		{Topic: "a b", Open: b.open}, {Topic: "/x", Type: "<a>", Open: b.open}, {Topic: "/x", MaxMessageBytes: 1 << 30, Open: b.open}, {Topic: "/x", MaxMessageBytes: -1, Open: b.open}, {Topic: "/x"},
 	} {
 		if _, err := n.Subscribe(o); err == nil {
 			t.Errorf("%+v accepted", o)
