@@ -104,7 +104,8 @@ func (s *connSet) resolve(c *rosbag.Connection) (own *rosbag.Connection, err err
 
 // AddConnection makes a connection for Write. The messages are stored under
 // topic; h is kept as it is. The connection is written with its first message. A
-// header that no Reader would accept is refused.
+// header that no Reader would accept is refused. Tools of ROS need rosbag.KeyType, KeyMD5Sum and KeyMessageDefinition in
+// h; AddConnection does not, as there are bags without them.
 func (w *Writer) AddConnection(topic string, h rosbag.Header) (*rosbag.Connection, error) {
 	if w.closed {
 		return nil, rosbag.ErrClosed

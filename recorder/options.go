@@ -93,7 +93,7 @@ type Options struct {
 
 	Notes  []Note // begin each file, latched, as std_msgs/String on /metadata
 	Params bool   // store the parameters and the node graph as they are at the start, latched
-	Report Report // when the account of what was lost is written into the bag
+	Report Report // when the account of what was lost is written into the bag, which then has one more topic
 
 	Publish bool // publish the name of each new file on begin_write
 

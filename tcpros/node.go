@@ -51,7 +51,7 @@ type NodeOptions struct {
 	// away: those who stop a robot may stop all its programs at once. nil is never closed.
 	Ending <-chan struct{}
 
-	Log        *zap.Logger    // nil means none
+	Log        *zap.Logger    // says what the node waits for, and which peers fail; nil means none
 	LookupHost LookupHostFunc // nil means the system's resolver
 
 	timing *timing // set by tests only; nil means defaultTiming

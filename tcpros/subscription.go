@@ -20,7 +20,7 @@ type SubscribeOptions struct {
 	Priority        int    // at the master: a lower one registers first, equal ones in the order of Subscribe
 
 	// Open is called on the link's goroutine when a publisher has accepted the link.
-	// An error refuses the link; it is tried again later.
+	// An error refuses the link; it is tried again later. Only Refused and NodeOptions.Log learn of the error.
 	Open func(LinkInfo) (LinkSink, error)
 
 	// Refused is called on the link's goroutine, once for each listed publisher that this node does not take: no file

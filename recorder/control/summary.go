@@ -61,7 +61,7 @@ type TopicSummary struct {
 	Passed     uint64             // messages that came while paused or stopped
 	Bytes      uint64             // of the payload of Messages
 	HeldUp     time.Duration      // publishers waited, with OverflowBlock, in waits of 3 s and more; what their queues did not hold is not in Dropped
-	Dropped    map[string]uint64
+	Dropped    map[string]uint64  // messages that were lost, by the String of a DropCause; without causes of none
 }
 
 // UnlinkedPublishers are publishers that the recorder could not connect to because it had no file descriptor left.

@@ -2,7 +2,8 @@
 //
 // A definition is the text of a .srv file: the fields of the request, a line "---", the fields of the response. The
 // types that both are made of follow as in the definitions of messages: a line of 80 "=", a line "MSG: pkg/Type", its
-// fields. Those that ship with ROS 1 noetic may be missing.
+// fields. Those that ship with ROS 1 noetic may be missing. What rossrv show prints without -r is no definition: it has the
+// fields of types within, indented, among those of the service.
 package rossrv
 
 import (

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/gorosbag/gorosbag/internal/testkit"
@@ -79,7 +80,8 @@ func TestLibraryPrograms(t *testing.T) {
 	light := start("Provide a service")
 	g.Eventually("the service", func() bool { return g.Try(all["Call a service"]) == nil })
 	start("Call a service").Ended(0, "true on")
-	light.Stop()
+	light.Signal(syscall.SIGTERM) // as systemd and docker stop a program
+	light.Ended(0)
 	for title := range all {
 		t.Errorf("the program below %q is not run", title)
 	}
