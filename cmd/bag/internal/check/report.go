@@ -86,8 +86,15 @@ const (
 	adviceMessage = "the message does not fit its definition"
 )
 
-// nothingLost is put in front of adviceIndex if no other damage has lost messages.
-const nothingLost = "no message is lost; "
+// nothingLost is put in front of adviceIndex if no other damage has lost messages; notWritten if the bag was not closed:
+// nobody knows what its recorder still had in memory.
+const (
+	nothingLost = "no message is lost; "
+	notWritten  = "no written message is lost, but those just before the crash may never have been written (gorecord: up to --flush-interval, 1 s); "
+)
+
+// notClosed is the damage of a bag whose recorder was killed.
+const notClosed = "the bag was not closed and has no index"
 
 type location struct {
 	offset Offset
@@ -106,7 +113,7 @@ func (c *checker) damage(err error) {
 		c.warn("", "%s: it is read from front to back; %s", text(err), adviceIndex)
 		return
 	case errors.Is(err, rosbag.ErrUnindexed):
-		d.What, d.Advice, d.Lost = "the bag was not closed and has no index", adviceIndex, false
+		d.What, d.Advice, d.Lost = notClosed, adviceIndex, false
 		c.open[d.What] = struct{}{}
 		at = location{13, rosbag.OpBagHeader}
 		if errors.As(err, &bad) {
@@ -173,7 +180,9 @@ func (c *checker) finish() {
 	for i := range c.report.Damage {
 		d := &c.report.Damage[i]
 		if d.Advice == adviceIndex && !c.lost {
-			d.Advice = nothingLost + d.Advice
+			if d.Advice = nothingLost + d.Advice; d.What == notClosed {
+				d.Advice = notWritten + adviceIndex
+			}
 		}
 		if c.report.Encrypted {
 			d.Advice = strings.Replace(d.Advice, "gobag reindex", "gobag decrypt", 1) // reindex takes no encrypted bag
