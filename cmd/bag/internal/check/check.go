@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bags/note"
 	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
@@ -225,7 +226,7 @@ func (c *checker) scan(s *bagfmt.Scanner, v *verification) error {
 			deep.finish()
 			for conn, st := range c.counts {
 				st.oddTimes.report(c, conn, "its time")
-				if st.backwards > 0 {
+				if st.backwards > 0 && conn.Topic != note.MarksTopic { // a mark has the time of what it is about, which is past
 					c.warn(conn.Topic, "%s of connection %d out of the order of time", wording.Plural(st.backwards, "message"), conn.ID)
 				}
 			}

@@ -195,7 +195,7 @@ func TestWarnings(t *testing.T) {
 }
 
 // TestOutOfOrder: messages that are earlier than the one before on their connection are counted, those of each
-// connection for itself.
+// connection for itself. Marks are dated back to what they are about.
 func TestOutOfOrder(t *testing.T) {
 	t.Parallel()
 	var f file
@@ -203,12 +203,12 @@ func TestOutOfOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, topic := range []string{"/turned", "/sorted"} {
+	for _, topic := range []string{"/turned", "/sorted", "/gorecord/marks"} {
 		c, err := w.AddConnection(topic, stringHeader)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, sec := range map[string][]uint32{"/turned": {5, 3, 4, 1, 1}, "/sorted": {1, 2, 2}}[topic] {
+		for _, sec := range map[string][]uint32{"/turned": {5, 3, 4, 1, 1}, "/sorted": {1, 2, 2}, "/gorecord/marks": {3, 1}}[topic] {
 			if err := w.Write(c, rosbag.Time{Sec: sec}, []byte("\x04\x00\x00\x00text")); err != nil {
 				t.Fatal(err)
 			}
