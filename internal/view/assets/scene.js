@@ -195,7 +195,8 @@ function line(canvas, s, width, notes) {
     g.beginPath();
     g.arc(x, y, 5, 0, 7);
     g.fill();
-    g.fillText(text, Math.min(x + 8, width - 40), y + 4);
+    const wide = g.measureText(text).width;
+    g.fillText(text, x + 8 + wide > width ? x - 8 - wide : x + 8, y + 4);
   };
   if (n) {
     const after = (s.t || []).findIndex((t) => t > state.at);

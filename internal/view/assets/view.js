@@ -421,7 +421,10 @@ function keyboard() {
     e.preventDefault();
     keys[e.key]();
   });
-  typed($("goto"), (t) => go(t, true));
+  typed($("goto"), (t) => {
+    $("goto").value = "";
+    go(t, true);
+  });
   $("zoom-in").addEventListener("click", keys["+"]);
   $("zoom-out").addEventListener("click", keys["-"]);
   $("zoom-all").addEventListener("click", showAll);
