@@ -299,7 +299,7 @@ const outage = 2;
 // gobag gaps found besides.
 export function silences(topic, gaps = topic.gaps || []) {
   const own = findingsOf(topic);
-  const kept = gaps.filter(([from, to]) => to - from >= outage || !own.some((f) => f.kind === "slow" && f.from <= from && to <= f.to));
+  const kept = gaps.filter(([from, to]) => to - from >= outage || !own.some((f) => f.kind === "slow" && from < f.to && f.from < to));
   const meets = (f) => kept.some(([from, to]) => from < f.to && f.from < to);
   return [...kept, ...own.filter((f) => f.kind === "silent" && !meets(f)).map((f) => [f.from, f.to])];
 }
