@@ -47,6 +47,7 @@ type Publisher struct {
 	downtime     time.Duration // time without a link, summed over all reconnected and regained links
 
 	reportedMissed, reportedLost, reportedBack Reported
+	reportedDowntime                           time.Duration // of downtime, with the links that came back
 }
 
 // NewPublisher returns a publisher without links: its name, or its address if its header has no name.
@@ -185,12 +186,15 @@ func (u *Publisher) Summary(now time.Time) control.PublisherSummary {
 // News is what has not been reported of a publisher yet.
 type News struct {
 	Missed, Lost, Back uint64
-	Without            time.Duration // the whole time without a link
+	Without            time.Duration // the time without a link since it was last reported that one came back
 }
 
 // News returns what is to be reported now, and whether there is anything.
 func (u *Publisher) News(now time.Time) (n News, some bool) {
-	n = News{Lost: u.reportedLost.Growth(uint64(u.lost), now), Back: u.reportedBack.Growth(uint64(u.reconnected+u.regained), now), Without: u.withoutLink(now)}
+	n = News{Lost: u.reportedLost.Growth(uint64(u.lost), now), Back: u.reportedBack.Growth(uint64(u.reconnected+u.regained), now), Without: u.withoutLink(now) - u.reportedDowntime}
+	if n.Back > 0 {
+		u.reportedDowntime = u.downtime
+	}
 	if u.verified {
 		n.Missed = u.reportedMissed.Growth(u.missed, now)
 	}

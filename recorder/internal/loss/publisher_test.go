@@ -223,6 +223,12 @@ func TestNewsOfLinks(t *testing.T) {
 	if !u.Settled(at) {
 		t.Error("not settled, though all was reported")
 	}
+	at = at.Add(time.Hour) // another outage has a time of its own
+	u.End(io.EOF, at)
+	u.Open(u.uri, true, at.Add(8*time.Second))
+	if n, some := u.News(at.Add(9 * time.Second)); !some || n != (News{Back: 1, Without: 8 * time.Second}) {
+		t.Errorf("news %+v of a link that came back again", n)
+	}
 	u.AddMissed(1, true)
 	u.SetForeign(false)
 	u.lost++

@@ -291,7 +291,7 @@ func (l *link) logFailure(err error, wasUp bool, wait time.Duration) {
 			all = zap.Int("unreached", n)
 		}
 	}
-	l.sub.logger().Warn(text, zap.String("publisher", l.uri), host, all, zap.Duration("retry", wait), zap.Error(err))
+	l.sub.logger().Warn(text, zap.String("publisher", l.uri), host, all, zap.Duration("retry", wait.Round(100*time.Millisecond)), zap.Error(err))
 }
 
 // explainFailure returns the log text of a failure to connect, and the unusable host that the
@@ -310,12 +310,18 @@ func (l *link) explainFailure(err error) (text string, host zap.Field) {
 	case l.orphan.Load():
 		text = "publisher of an earlier master is not reached: it may be gone, or must register again"
 	default:
-		text = "publisher is listed but not reached"
+		text = unreached
 	}
 	for _, at := range []string{l.hostport, l.address} {
 		if host, _, err := net.SplitHostPort(at); err == nil && endpoint.IsLoopback(host) && !endpoint.IsLoopback(l.sub.connector.env.Host) {
 			return text + "; it advertises a loopback address: if it runs on another machine, set ROS_HOSTNAME or ROS_IP there", zap.String("host", host)
 		}
 	}
+	if text == unreached {
+		text += ": its node may have died, rosnode cleanup removes the nodes that have"
+	}
 	return text, zap.Skip()
 }
+
+// unreached is the text about a publisher that does not answer.
+const unreached = "publisher is listed but not reached"
