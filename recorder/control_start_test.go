@@ -57,7 +57,11 @@ func TestStartOnAFullDisk(t *testing.T) {
 	if name, err := c.Start(t.Context()); !errors.Is(err, ErrMinSpace) {
 		t.Errorf("start: %s, %v", name, err)
 	}
-	p.Bags.Disk.Free = func() (int64, error) { return 1000, nil }
+	p.Bags.Disk.Free = func() (int64, error) { return 1000, nil } // which the bag would reserve at once
+	if name, err := c.Start(t.Context()); !errors.Is(err, ErrMinSpace) {
+		t.Errorf("start: %s, %v", name, err)
+	}
+	p.Bags.Disk.Free = func() (int64, error) { return 1000 + 2<<20, nil }
 	if _, err := c.Start(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -28,20 +28,20 @@ func TestReserveOnARealFile(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	var file disk.Handle
 	p.Current().Wrap(func(f disk.Handle) disk.Handle { file = f; return f })
-	if file.Reserve(0, bagfile.LeastRoom) != nil || blocks(t, p.Current().Path()) < bagfile.LeastRoom {
+	if file.Reserve(0, disk.LeastRoom) != nil || blocks(t, p.Current().Path()) < disk.LeastRoom {
 		p.close()
 		t.Skip("the file system of " + p.Current().Path() + " knows no fallocate")
 	}
 	testlink.PublishPlain(l, 3)
 	p.UnblockLinks()
 	testlink.WaitFor(t, func() bool { return p.Bags.Stored() > 0 })
-	if n := blocks(t, p.Current().Path()); n < bagfile.LeastRoom+30_000 {
-		t.Errorf("%d bytes of blocks while recording, want %d more than are written", n, bagfile.LeastRoom)
+	if n := blocks(t, p.Current().Path()); n < disk.LeastRoom+30_000 {
+		t.Errorf("%d bytes of blocks while recording, want %d more than are written", n, disk.LeastRoom)
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if n := blocks(t, p.Current().Target()); n > bagfile.LeastRoom/2 {
+	if n := blocks(t, p.Current().Target()); n > disk.LeastRoom/2 {
 		t.Errorf("%d bytes of blocks after the end", n)
 	}
 }

@@ -76,8 +76,7 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 	return sum, err
 }
 
-// openFirst deletes files as Options.Retain says if there is too little room, and opens the first file if the
-// recording begins with one.
+// openFirst opens the first file if the recording begins with one.
 func (r *session) openFirst(outputs *bagfile.Series) (*retention.Retainer, *files.Bag, error) {
 	var orphans []string // that wait for their repair
 	if r.o.Recover {
@@ -87,31 +86,38 @@ func (r *session) openFirst(outputs *bagfile.Series) (*retention.Retainer, *file
 	if err := retain.Load(outputs, orphans); err != nil {
 		r.o.Log.Warn("bags of earlier recordings do not count for the limits of this one", zap.Error(err))
 	}
-	if free, err := outputs.Free(); err == nil && free < max(r.o.MinSpace, bagfile.LeastRoom) {
-		retain.Enforce(r.started) // otherwise watchDisk does it
-		r.giveUpOrphans(outputs, retain, orphans)
-	}
+	err := r.makeRoom(outputs, retain, orphans)
 	if !r.o.begins() {
 		return retain, nil, nil
 	}
-	if free, err := outputs.Free(); err == nil && free < r.o.MinSpace {
-		err := fmt.Errorf("%w: %s Make room, or set a smaller --min-space", ErrMinSpace, disk.LowSpace(r.o.MinSpaceText, outputs.Next(r.started)))
-		return nil, nil, errors.Join(err, retain.Close())
+	var out *files.Bag
+	if err == nil {
+		out, err = files.Create(outputs, r.started)
 	}
-	out, err := files.Create(outputs, r.started)
 	if err != nil {
 		return nil, nil, errors.Join(err, retain.Close())
 	}
 	return retain, out, nil
 }
 
-// giveUpOrphans lets the retention delete orphans in their turn, as long as there is too little room to record: a repair
-// needs more room than that.
-func (r *session) giveUpOrphans(outputs *bagfile.Series, retain *retention.Retainer, orphans []string) {
-	for _, base := range orphans {
-		if free, err := outputs.Free(); err != nil || free >= max(r.o.MinSpace, bagfile.LeastRoom) {
-			return
-		}
-		retain.Trying(outputs, base)(false)
+// makeRoom deletes files as Options.Retain says if there is too little room to begin a bag; otherwise watchDisk does so. In
+// the end it gives up orphans: a repair needs more room than a bag that begins.
+func (r *session) makeRoom(outputs *bagfile.Series, retain *retention.Retainer, orphans []string) error {
+	short := func() error { return disk.Short(retain.Free, r.o.MinSpace, r.o.MinSpaceText) }
+	err := short()
+	if err != nil {
+		retain.Enforce(r.started)
+		err = short()
 	}
+	for i := 0; err != nil && i < len(orphans); i++ {
+		retain.Trying(outputs, orphans[i])(false)
+		err = short()
+	}
+	if err == nil || r.o.MinSpace == 0 { // without --min-space, the reservation of the bag decides
+		return nil
+	}
+	if free, unknown := retain.Free(); unknown == nil && free < r.o.MinSpace {
+		return fmt.Errorf("%w: %s Make room, or set a smaller --min-space", ErrMinSpace, disk.LowSpace(r.o.MinSpaceText, outputs.Next(r.started)))
+	}
+	return fmt.Errorf("%w: make room, or set a smaller --min-space", err)
 }

@@ -103,18 +103,15 @@ func (b *File) Truncate(size int64) error {
 	return nil
 }
 
-// LeastRoom is how many bytes have to be free on the disk when a bag begins, and are reserved ahead of writing at least.
-const LeastRoom = 1 << 20
-
 const reserveMost = 32 << 20 // bytes that are reserved ahead of writing at most
 
 // reserveFirst reserves room for more than the head of a bag, so that no empty bags are left on a full disk.
 func (b *File) reserveFirst(s *Series) error {
-	if free, err := disk.FreeBytes(s.Dir.Handle); err == nil && free < LeastRoom {
+	if free, err := disk.FreeBytes(s.Dir.Handle); err == nil && free < disk.LeastRoom {
 		return fmt.Errorf("%w: %d bytes are free on the disk: %w", disk.ErrMinSpace, free, syscall.ENOSPC)
 	}
-	if err := b.reserveRoom(0, LeastRoom); err != nil && !errors.Is(err, syscall.EFBIG) { // a limit of the process is not the disk's
-		return fmt.Errorf("%w: no room for its first %d bytes: %w", disk.ErrMinSpace, LeastRoom, err)
+	if err := b.reserveRoom(0, disk.LeastRoom); err != nil && !errors.Is(err, syscall.EFBIG) { // a limit of the process is not the disk's
+		return fmt.Errorf("%w: no room for its first %d bytes: %w", disk.ErrMinSpace, disk.LeastRoom, err)
 	}
 	return nil
 }
@@ -127,7 +124,7 @@ func (b *File) reserve(c *chunk.Sealed) error {
 		return nil
 	}
 	defer b.Watchdog.Begin("reservation", b.Path())()
-	ahead := need + min(max(b.end, LeastRoom), reserveMost)
+	ahead := need + min(max(b.end, disk.LeastRoom), reserveMost)
 	if err := b.reserveRoom(b.end, ahead); err == nil {
 		b.reserved = ahead
 		return nil

@@ -14,6 +14,9 @@ import (
 // warnFactor is how many times the least space is little enough for a warning, as in stock.
 const warnFactor = 5
 
+// LeastRoom is how many bytes have to be free on the disk when a bag begins, and are reserved ahead of writing at least.
+const LeastRoom = 1 << 20
+
 // ErrMinSpace means that the recording ended because the disk is nearly full.
 var ErrMinSpace = errors.New("the disk is nearly full")
 
@@ -137,11 +140,24 @@ func LowSpace(least, bag string) string {
 }
 
 // Short returns an error if there is too little space to begin a file.
-func (d *Space) Short() error {
-	if free, err := d.Free(); err != nil || free >= d.min {
-		return nil //nolint:nilerr // if the free space is not known, a file that may not fit is better than none
+func (d *Space) Short() error { return Short(d.Free, d.min, d.text) }
+
+// Short returns an error if there is too little space to begin a file in a recording that ends when fewer than least
+// bytes are free, which the user wrote as text. What a file reserves when it begins, and before its first chunk, must
+// not end the recording: its end returns what is reserved, so that every new start would leave a bag without messages.
+func Short(free func() (int64, error), least int64, text string) error {
+	is, err := free()
+	need := int64(LeastRoom)
+	if least > 0 {
+		need = least + 2*LeastRoom
 	}
-	return fmt.Errorf("less than %s of space free on disk: %w", d.text, ErrMinSpace)
+	switch {
+	case err != nil || is >= need:
+		return nil //nolint:nilerr // if the free space is not known, a file that may not fit is better than none
+	case is < least:
+		return fmt.Errorf("less than %s of space free on disk: %w", text, ErrMinSpace)
+	}
+	return fmt.Errorf("%d bytes of space free on disk, and to begin a bag takes %d: %w", is, need, ErrMinSpace)
 }
 
 // measure updates the rates at which the disk is filled.

@@ -91,21 +91,24 @@ func TestRateOfTheSlowest(t *testing.T) {
 	}
 }
 
-// TestNoFileWithoutSpace: none is begun with less than what has to stay free; a disk that does not
-// tell stops nothing.
+// TestNoFileWithoutSpace: none is begun with less than what has to stay free and what a file reserves; a disk that does
+// not tell stops nothing.
 func TestNoFileWithoutSpace(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		free int64
-		err  error
-		want string
+		least, free int64
+		err         error
+		want        string
 	}{
-		{999, nil, "less than 1k of space free on disk: " + ErrMinSpace.Error()},
-		{1000, nil, ""},
-		{1001, nil, ""},
-		{0, errors.New("a broken disk"), ""},
+		{1000, 999, nil, "less than 1k of space free on disk: " + ErrMinSpace.Error()},
+		{1000, 1000, nil, "1000 bytes of space free on disk, and to begin a bag takes 2098152: " + ErrMinSpace.Error()},
+		{1000, 2_098_151, nil, "2098151 bytes of space free on disk, and to begin a bag takes 2098152: " + ErrMinSpace.Error()},
+		{1000, 2_098_152, nil, ""},
+		{1000, 0, errors.New("a broken disk"), ""},
+		{0, 1<<20 - 1, nil, "1048575 bytes of space free on disk, and to begin a bag takes 1048576: " + ErrMinSpace.Error()},
+		{0, 1 << 20, nil, ""},
 	} {
-		d := NewSpace(1000, "1k", false, func() (int64, error) { return tc.free, tc.err }, zap.NewNop())
+		d := NewSpace(tc.least, "1k", false, func() (int64, error) { return tc.free, tc.err }, zap.NewNop())
 		switch err := d.Short(); {
 		case tc.want == "" && err != nil:
 			t.Errorf("%d free, %v: %v", tc.free, tc.err, err)

@@ -63,6 +63,10 @@ func (s *Sink) rotateFile(c *queue.Command) error {
 		s.goOn(next)
 		return disk.ErrMinSpace
 	}
+	if err := s.Bags.Disk.Short(); err != nil { // what a file reserves would end the recording
+		s.goOn(next)
+		return err
+	}
 	start := time.Now()
 	defer func() { s.Bags.Outputs.Watchdog.CountSplit(start) }()
 	if _, err := s.begin(next.At, func() *queue.FileStart { return next }); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/sink"
@@ -327,13 +328,16 @@ func TestTooLittleSpace(t *testing.T) {
 	v := &volume{}
 	r := newRecording(t, v, sink.Config{})
 	r.send(1)
-	v.free.Store(leastSpace - 1)
-	c, err := r.in.RequestSplit(time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Wait(t.Context()); !errors.Is(err, disk.ErrMinSpace) {
-		t.Errorf("split: %v", err)
+	var c *queue.Command
+	var err error
+	for _, free := range []int64{leastSpace + 2*disk.LeastRoom - 1, leastSpace - 1} { // first, a bag would begin, and end at once
+		v.free.Store(free)
+		if c, err = r.in.RequestSplit(time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Wait(t.Context()); !errors.Is(err, disk.ErrMinSpace) {
+			t.Errorf("split: %v", err)
+		}
 	}
 	<-r.Bags.Disk.Full // tells the session
 	r.send(1)
