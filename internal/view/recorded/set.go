@@ -231,8 +231,8 @@ func (s *Set) measureExactly() {
 	}
 }
 
-// usualPeriod returns the mean of the usual times between messages: nine in ten, and what is like them. It is 0 if these
-// differ much and are long, as those of events.
+// usualPeriod returns the mean of the usual times between messages: nine in ten, what is like them, and what is brief. It is
+// 0 if these differ much and are long, as those of events.
 func usualPeriod(list []rosbag.Time) time.Duration {
 	periods := make([]time.Duration, 0, len(list))
 	for i := 1; i < len(list); i++ {
@@ -243,8 +243,8 @@ func usualPeriod(list []rosbag.Time) time.Duration {
 	if long > 2*median && long > brief {
 		return 0
 	}
-	sum, n := time.Duration(0), 0
-	for n < len(periods) && periods[n] <= 2*long {
+	sum, n, most := time.Duration(0), 0, max(2*long, brief)
+	for n < len(periods) && periods[n] <= most {
 		sum += periods[n]
 		n++
 	}
