@@ -160,8 +160,13 @@ func TestPipeInterrupted(t *testing.T) {
 // TestUnusable checks what is told of files that are no bags.
 func TestUnusable(t *testing.T) {
 	t.Parallel()
+	dir := files(t, "run1.bag", "crash.bag.active")
 	for path, want := range map[string]string{
 		"no.bag":                           "no such file",
+		filepath.Join(dir, "run1"):         "no such file; did you mean " + filepath.Join(dir, "run1.bag") + "?",
+		filepath.Join(dir, "run.bag"):      "no such file; did you mean " + filepath.Join(dir, "run1.bag") + "?",
+		filepath.Join(dir, "crash.bag"):    "no such file; crash.bag.active is there: it is being recorded, or was not closed",
+		filepath.Join(dir, "other.bag"):    "no such file",
 		t.TempDir():                        "is a directory; name the bag files in it",
 		os.DevNull:                         "is not a regular file; copy the bag to one",
 		filepath.Join(files(t, "e"), "e"):  "not a bag: empty file",

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/cloud/store"
 	"github.com/gorosbag/gorosbag/internal/files"
@@ -57,6 +59,37 @@ func isRegular(path string) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
+// mostNames bounds how many names of a directory are compared with that of a file which is not there.
+const mostNames = 1000
+
+// leastSimilar is the length from which names are similar because of their letters: a.bag is not meant by b.bag.
+const leastSimilar = 6
+
+// nearestBag returns the path of the bag that is meant by the path of a file which is not there; empty if none is similar.
+func nearestBag(path string) string {
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return ""
+	}
+	defer d.Close() //nolint:errcheck // only read from
+	all, _ := d.Readdirnames(mostNames)
+	name := filepath.Base(path)
+	stem := strings.TrimSuffix(name, filepath.Ext(name))
+	begin := func(other string) bool { return strings.HasPrefix(other, stem) }
+	all = slices.DeleteFunc(all, func(other string) bool {
+		return !HasBagEnding(other) || len(stem) < leastSimilar && !begin(other)
+	})
+	slices.Sort(all)
+	like := wording.NearestName(name, all)
+	if i := slices.IndexFunc(all, begin); i >= 0 {
+		like = all[i] // an ending or a number is missing
+	}
+	if like == "" {
+		return ""
+	}
+	return strings.TrimSuffix(path, name) + like
+}
+
 // OpenRegular opens a local file, and returns what it was found to be. What is no regular file is an
 // error before the file is opened: that would wait for the writer of a FIFO.
 func OpenRegular(path string) (*os.File, os.FileInfo, error) {
@@ -67,6 +100,9 @@ func OpenRegular(path string) (*os.File, os.FileInfo, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		if active := path + ".active"; HasBagEnding(path) && isRegular(active) {
 			return nil, nil, fmt.Errorf("no such file; %s is there: it is being recorded, or was not closed", wording.Shown(filepath.Base(active)))
+		}
+		if like := nearestBag(path); like != "" {
+			return nil, nil, fmt.Errorf("no such file; did you mean %s?", wording.Shown(like))
 		}
 		return nil, nil, wording.Explain(err)
 	case err != nil:
