@@ -424,7 +424,7 @@ func TestBadSelection(t *testing.T) {
 		"type is there": {Options{Topics: []string{"/typo"}, Types: []string{"sensor_msgs/*"}, Start: time.Second}, ErrNoMessages, ErrNoMessages.Error()},
 		"denied":        {Options{Deny: []string{"/a", "/cam*/*"}}, nil, "not to be played: /a, /cam1/image, /cam2/image."},
 		"denied name":   {Options{Topics: []string{"/a"}, Rename: []string{"/a=/cmd_vel"}, Deny: []string{"cmd_vel"}}, nil, "not to be played: /cmd_vel (recorded as /a)."},
-		"denied, last":  {Options{Rename: []string{"/a=/-"}, Deny: []string{"/ab"}}, nil, "not to be played: /ab."},
+		"denied, last":  {Options{Rename: []string{"/a=/-"}, Deny: []string{"/ab"}}, nil, "not to be played: /ab. Leave them out with -x: --deny forbids them"},
 		"denied prefix": {Options{Topics: []string{"/a"}, Prefix: "/robot", Deny: []string{"/robot/**"}}, nil, "not to be played: /robot/a (recorded as /a)."},
 	}
 	for name, tc := range tests {

@@ -183,7 +183,7 @@ type DenyError struct {
 
 // Error implements error.
 func (e *DenyError) Error() string {
-	return fmt.Sprintf("not to be played: %s. Leave them out", strings.Join(e.Topics, ", "))
+	return fmt.Sprintf("not to be played: %s. Leave them out with -x: --deny forbids them", strings.Join(e.Topics, ", "))
 }
 
 // Denied returns an error if the plan has a topic that must not be played. It checks the
