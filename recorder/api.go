@@ -54,7 +54,8 @@ type (
 	//	Prefix   string      // PREFIX_<date>.bag; empty, as in the zero Output, <date>.bag
 	//	Mode     fs.FileMode // of the files, regardless of the umask; zero means 0640, reduced by the umask
 	//
-	// Names are relative to the working directory. A bag that exists is never overwritten: Run returns an error.
+	// Names are relative to the working directory. A bag that exists is never overwritten: Run returns an error, or adds a
+	// number to the name if that comes from Template.
 	Output = bagname.Output
 
 	// Sync says when the recorder waits for the disk.

@@ -44,7 +44,7 @@ type Message struct {
 	Values []any
 }
 
-// Get returns the value of a field, or nil if the type has no such field.
+// Get returns the value of a field, or nil if the type has no such field. It takes no path: Get("linear").(*Message).Get("x").
 func (m *Message) Get(name string) any {
 	if i := m.Type.field(name); i >= 0 {
 		return m.Values[i]
@@ -52,7 +52,7 @@ func (m *Message) Get(name string) any {
 	return nil
 }
 
-// Set sets a field to a value, which [Type.Encode] checks. The error is a [FieldError].
+// Set sets a field, not a path, to a value, which [Type.Encode] checks. The error is a [FieldError].
 func (m *Message) Set(name string, value any) error {
 	i := m.Type.field(name)
 	if i < 0 {

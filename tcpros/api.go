@@ -113,9 +113,10 @@ type (
 
 // Publishing.
 type (
-	// Source is one original publisher of a topic. Its methods:
+	// Source is one original publisher of a topic. Frame makes the frames, of payloads; they are not checked, and a
+	// payload without its length breaks the links of all subscribers. The methods:
 	//
-	//	Publish(frame []byte)    // to every subscriber; never blocks; the frame, of Frame, must not change afterwards
+	//	Publish(frame []byte)    // to every subscriber; never blocks; the frame must not change afterwards
 	//	PublishNow(frame []byte) // Publish for a single frame that is due now
 	//	Unlatch()                // drops the latched frame
 	Source = publink.Source
