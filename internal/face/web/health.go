@@ -34,6 +34,7 @@ func (s *Server) probeView(r *http.Request) encodedView {
 	return s.poller.cached(minPollInterval)
 }
 
+// answer writes h, with the status 503 unless all is healthy. Unauthorized clients get no details.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, h Health) {
 	status := http.StatusOK
 	if h.Status != healthy {

@@ -36,19 +36,20 @@ func NewHangWatch(log *zap.Logger, after time.Duration) *HangWatch {
 func (w *HangWatch) watch(ctx context.Context, hostport, method string) (end func(error)) {
 	timer := time.AfterFunc(w.after, func() {
 		if ctx.Err() == nil {
-			w.hangs(hostport, method)
+			w.noteHang(hostport, method)
 		}
 	})
 	return func(err error) {
 		timer.Stop()
 		// A call that ended without a reply does not end a hang.
 		if ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
-			w.answered(hostport, method)
+			w.noteAnswer(hostport, method)
 		}
 	}
 }
 
-func (w *HangWatch) hangs(hostport, method string) {
+// noteHang records that a method has no reply yet, and logs it, once for each episode.
+func (w *HangWatch) noteHang(hostport, method string) {
 	now := time.Now()
 	w.mu.Lock()
 	w.methods[method] = now
@@ -60,7 +61,8 @@ func (w *HangWatch) hangs(hostport, method string) {
 	}
 }
 
-func (w *HangWatch) answered(hostport, method string) {
+// noteAnswer records that a method has had a reply. The last one that was missing ends the episode.
+func (w *HangWatch) noteAnswer(hostport, method string) {
 	now := time.Now()
 	w.mu.Lock()
 	if len(w.methods) == 0 {
