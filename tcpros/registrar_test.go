@@ -45,6 +45,9 @@ func TestMasterAwayAtStart(t *testing.T) {
 	lost := "Failed to contact master at [" + address + "].  Retrying..."
 	back := "Connected to master at [" + address + "]"
 	waitFor(t, "the complaint", func() bool { return logs.FilterMessage(lost).Len() == 1 })
+	if hint, _ := logs.FilterMessage(lost).All()[0].ContextMap()["hint"].(string); !strings.Contains(hint, "ROS_MASTER_URI") {
+		t.Errorf("no hint in %v", logs.All())
+	}
 	if _, err := n.Master().PublishedTopics(t.Context()); err == nil {
 		t.Error("topics without a master")
 	} else if c := (*tcpros.CallError)(nil); !errors.As(err, &c) || c.Host != address || c.Method != "getPublishedTopics" {

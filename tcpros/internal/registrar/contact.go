@@ -26,11 +26,14 @@ func (r *Registrar) failed(ctx context.Context, err error) {
 	// that of succeeded are logged, since a master that answers nonsense fails and succeeds many
 	// times a second, and the two texts have to alternate.
 	if log, earlier := r.away.Begin(time.Now()); log {
-		before := zap.Skip()
+		before, hint := zap.Skip(), zap.Skip()
+		if !r.id.met {
+			hint = zap.String("hint", "start roscore or gomaster, or name the machine where it runs in ROS_MASTER_URI; gorecord and goplay run one with --embedded-master")
+		}
 		if earlier > 0 {
 			before = zap.Int("times before", earlier)
 		}
-		r.Log.Error("Failed to contact master at ["+r.Master.HostPort()+"].  Retrying...", loglimit.Each(), before, zap.Error(err))
+		r.Log.Error("Failed to contact master at ["+r.Master.HostPort()+"].  Retrying...", loglimit.Each(), before, hint, zap.Error(err))
 	}
 }
 
@@ -38,7 +41,7 @@ func (r *Registrar) succeeded() {
 	if log, _ := r.away.End(time.Now()); log {
 		r.Log.Info("Connected to master at [" + r.Master.HostPort() + "]")
 	}
-	r.id.failures = 0
+	r.id.failures, r.id.met = 0, true
 	r.up.Store(true)
 }
 

@@ -18,6 +18,7 @@ type identity struct {
 	runID      string
 	contact    rosapi.Contact // when check or identify last found the master to be the same
 	identified bool
+	met        bool // a master has answered once
 	failures   int  // calls in a row that were not answered
 	epoch      int  // number of the master, counted up with each restart
 	nameTaken  bool // another node has our name: registering would shut it down
