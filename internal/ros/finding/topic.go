@@ -226,7 +226,11 @@ func (t *topic) patience(step time.Duration, a *Arrivals) (d time.Duration, isEx
 	case t.hasToGoOn(a) && t.usual.trusted:
 		return patience(t.usual.period(), step), false
 	case t.hasToGoOn(a) && t.usual.known: // has to prove itself again: no message for as long is a finding, too
-		return patience(t.usual.period(), step) + atPace(t.usual.proof, step), false
+		proof := t.usual.proof
+		if a.Links == 0 { // nobody is left who could go on by himself
+			proof = min(proof, proofAtFirst)
+		}
+		return patience(t.usual.period(), step) + atPace(proof, step), false
 	}
 	return 0, false
 }

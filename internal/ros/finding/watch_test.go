@@ -262,6 +262,12 @@ func TestFindings(t *testing.T) {
 			[]source{{topic: "/cam", times: join(every(1./30, 0, 20), every(1./10, 20, 40))}},
 			[]string{"27: slow /cam: 16.3 Hz, usual 30", "42: silent /cam: 2.2 s (publisher there but mute)", "42: slow /cam over after 22 s"},
 		},
+		"slow, back, and soon gone": {
+			80,
+			clock{},
+			[]source{{topic: "/imu", times: join(every(0.02, 0, 20), every(0.05, 20, 34), every(0.02, 34, 40), every(0.02, 61, 80)), links: until(40, false)}},
+			[]string{"28: slow /imu: 27.2 Hz, usual 50", "35: slow /imu over after 15 s", "47: silent /imu: 7.1 s (publisher gone)", "62: silent /imu over after 21 s"},
+		},
 		"drifts": {600, clock{}, []source{{topic: "/a", times: func() (all []float64) {
 			for at := 0.0; at < 600; at += 0.05 + 0.05*at/600 {
 				all = append(all, at)
