@@ -2,9 +2,11 @@ package sublink
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"testing"
@@ -110,6 +112,100 @@ func TestManyLinksShareReadMemory(t *testing.T) {
 		}
 	}
 }
+
+// Links that come one after the other, each with all that the earlier ones have left, share readMemory, too: a link whose
+// part becomes half of what it was gives the rest back, and loses none of a frame that is incomplete then.
+func TestLinksThatComeLaterShareReadMemory(t *testing.T) {
+	links := new(endpoint.Links)
+	var all []*frameReader
+	var sources []*endless
+	var sinks []*inOrder
+	read := func(i int) {
+		sources[i].reads = 12
+		_ = all[i].run()
+	}
+	for i := range 4000 {
+		links.Add(1)
+		sources = append(sources, &endless{frames: stream(12, 300, 7, 1000)})
+		sinks = append(sinks, &inOrder{want: []int{12, 300, 7, 1000}})
+		all = append(all, newFrameReader(sources[i], sinks[i], wire.DefaultMaxMessage, &linkCounters{}, links))
+		read(i)
+	}
+	if len(all[0].buf) != maxReadBuffer {
+		t.Fatalf("the first link has %d bytes", len(all[0].buf))
+	}
+	held := 0
+	for i := range all {
+		read(i)
+		held += len(all[i].buf)
+		if sinks[i].wrong || sinks[i].frames == 0 {
+			t.Fatalf("link %d: frames are not those that came", i)
+		}
+	}
+	if held > 2*readMemory {
+		t.Errorf("%d links hold %d KiB, want at most %d", len(all), held>>10, 2*readMemory>>10)
+	}
+	if allocs := testing.AllocsPerRun(3, func() { read(0) }); allocs != 0 {
+		t.Errorf("%v allocations when all links are there", allocs)
+	}
+}
+
+// TestPartsChangeWithinFrames: links come and go while frames longer than a part arrive in pieces: no byte is lost, and no
+// read has no room.
+func TestPartsChangeWithinFrames(t *testing.T) {
+	for seed := range uint64(50) {
+		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test
+		links := new(endpoint.Links)
+		sizes := make([]int, 300)
+		for i := range sizes {
+			sizes[i] = random.IntN(1 << random.IntN(17))
+		}
+		sink := &inOrder{want: sizes}
+		source := &pieces{split: split{data: stream(sizes...)}, before: func() int {
+			links.Add(1 + random.IntN(1<<random.IntN(14)) - links.Now())
+			return 1 + random.IntN(1<<random.IntN(18))
+		}}
+		if err := newFrameReader(source, sink, wire.DefaultMaxMessage, &linkCounters{}, links).run(); !errors.Is(err, io.EOF) || sink.wrong || sink.frames != len(sizes) {
+			t.Fatalf("seed %d: %d frames of %d, wrong: %v (%v)", seed, sink.frames, len(sizes), sink.wrong, err)
+		}
+	}
+}
+
+// pieces returns as many bytes on each read as before says.
+type pieces struct {
+	split
+	before func() int
+}
+
+func (p *pieces) Read(b []byte) (int, error) {
+	if len(b) == 0 {
+		panic("a read without room")
+	}
+	p.sizes = []int{p.before()}
+	return p.split.Read(b)
+}
+
+// inOrder checks that frames have the lengths that are sent again and again.
+type inOrder struct {
+	want   []int
+	frames int
+	wrong  bool
+}
+
+func (s *inOrder) Frames(run []byte, count int, _ time.Time) {
+	for range count {
+		n := int(binary.LittleEndian.Uint32(run))
+		at := s.frames % len(s.want)
+		if n != s.want[at] || n > 0 && (run[4] != byte('a'+at%26) || run[3+n] != run[4]) {
+			s.wrong = true
+			return
+		}
+		run = run[4+n:]
+		s.frames++
+	}
+}
+
+func (s *inOrder) Closed(error) {}
 
 // strict is a tape that is not called for nothing.
 type strict struct{ tape }

@@ -52,6 +52,7 @@ type frameReader struct {
 	links *endpoint.Links // share readMemory
 
 	buf         []byte
+	part        int // the largest part of readMemory since the buffer last shrank
 	r, w        int
 	expectLarge bool      // the last frame was large
 	received    time.Time // when the last read returned
@@ -63,7 +64,7 @@ type frameReader struct {
 }
 
 func newFrameReader(c frameConn, s linksink.LinkSink, maxMessage int64, stats *linkCounters, links *endpoint.Links) *frameReader {
-	return &frameReader{conn: c, sink: s, max: maxMessage, stats: stats, links: links, buf: make([]byte, firstReadBuffer)}
+	return &frameReader{conn: c, sink: s, max: maxMessage, stats: stats, links: links, buf: make([]byte, firstReadBuffer), part: maxReadBuffer}
 }
 
 // run reads until the connection ends and returns the reason.
@@ -134,9 +135,9 @@ func (f *frameReader) markFrameBegun(ended int) {
 // after it, and doubles a buffer that a read has filled, or the first one. The buffer grows with
 // data that has arrived, never with an announced length.
 func (f *frameReader) makeRoom(full bool) {
-	size := f.bufferFor(full)
+	size, shrinks := f.bufferFor(full)
 	switch {
-	case size > len(f.buf):
+	case size > len(f.buf) || shrinks:
 		b := make([]byte, size)
 		f.w = copy(b, f.buf[f.r:f.w])
 		f.buf, f.r = b, 0
@@ -147,16 +148,25 @@ func (f *frameReader) makeRoom(full bool) {
 }
 
 // bufferFor returns how long the buffer may be now. Of many links, each has a part of readMemory; then a longer
-// buffer is for a frame that has filled the buffer.
-func (f *frameReader) bufferFor(full bool) int {
+// buffer is for a frame that has filled the buffer. shrinks says that the buffer is to become shorter: so many links have
+// come that its part is at most half of what it was. So a buffer does not shrink after each long frame.
+func (f *frameReader) bufferFor(full bool) (size int, shrinks bool) {
 	most := min(max(readMemory/max(f.links.Now(), 1)&^(leastReadBuffer-1), leastReadBuffer), maxReadBuffer)
-	switch size := 2 * len(f.buf); {
-	case f.w-f.r == len(f.buf):
-		return max(size, min(most, minReadBuffer))
-	case full:
-		return min(max(size, minReadBuffer), most)
+	switch {
+	case most > f.part:
+		f.part = most
+	case most <= f.part/2 && f.w-f.r < most:
+		if f.part = most; len(f.buf) > most {
+			return most, true
+		}
 	}
-	return min(minReadBuffer, most)
+	switch size = 2 * len(f.buf); {
+	case f.w-f.r == len(f.buf):
+		return max(size, min(most, minReadBuffer)), false
+	case full:
+		return min(max(size, minReadBuffer), most), false
+	}
+	return min(minReadBuffer, most), false
 }
 
 // large reads a frame of n bytes, length included, directly into the memory of the sink.
