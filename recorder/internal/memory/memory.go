@@ -232,7 +232,7 @@ func (p *Memory) Get(size, counted int) *Chunk {
 	}
 	for !p.Fits(need) {
 		if len(p.free) > 0 {
-			p.dropFree()
+			p.dropFree(len(p.free) - 1)
 			continue
 		}
 		if !p.ReclaimFor(ForMessages) {
@@ -285,8 +285,8 @@ func (p *Memory) take(i int) *Chunk {
 	return c
 }
 
-// dropFree gives up the last free buffer.
-func (p *Memory) dropFree() { p.used.Held -= p.take(len(p.free) - 1).counted }
+// dropFree gives up free buffer i.
+func (p *Memory) dropFree(i int) { p.used.Held -= p.take(i).counted }
 
 // Fits reports whether more bytes fit into the budget.
 func (p *Memory) Fits(more int64) bool { return p.budget < 0 || p.used.Held+more <= p.budget }
@@ -304,7 +304,7 @@ func (p *Memory) MakeRoom(more int64, why Purpose) bool {
 // freeSome gives up a free buffer or, if there is none, memory of the reserve. It reports whether there was any.
 func (p *Memory) freeSome(why Purpose) bool {
 	if len(p.free) > 0 {
-		p.dropFree()
+		p.dropFree(len(p.free) - 1)
 		return true
 	}
 	return p.ReclaimFor(why)
@@ -348,8 +348,11 @@ func (p *Memory) Put(c *Chunk) {
 	p.Count(c)
 	p.free = append(p.free, c)
 	p.used.Idle += c.counted
-	for len(p.free) > 0 && (!p.Fits(0) || p.budget < 0 && p.used.Idle > keepFree) {
-		p.dropFree()
+	for len(p.free) > 0 && !p.Fits(0) {
+		p.dropFree(len(p.free) - 1)
+	}
+	for p.budget < 0 && p.used.Idle > keepFree {
+		p.dropFree(0) // the latest serve the usual chunks; the first may be of sizes that no chunk needs any more
 	}
 	p.Signal()
 }

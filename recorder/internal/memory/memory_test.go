@@ -1,8 +1,13 @@
 package memory
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // giveFree makes a chunk of another pool a free buffer of p.
@@ -134,6 +139,113 @@ func TestShortageTakesFreeBuffersFirst(t *testing.T) {
 	}
 	if p.Get(200_000, 200_000) != nil || yields != 4 || p.used.Held != 250_000 {
 		t.Errorf("too much was had: %d given up, %d held", yields, p.used.Held)
+	}
+}
+
+// TestShortageKeepsTheBound: whatever sizes come and go beside a ring that gives up buffers, each byte that is held is one
+// of a buffer in use, of a free one, or of the ring. No buffer is had beyond the budget, and one is refused only when
+// nothing is left to give up.
+func TestShortageKeepsTheBound(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test
+		p := New(Options{Limit: 1 << 20, ChunkBytes: 10_000})
+		kept := &testRing{p: p}
+		p.KeepReserve(kept)
+		var used []*Chunk
+		for range 2000 {
+			most := max(p.used.Held, p.budget) // the builders of some buffers have grown beyond what they were had for
+			switch size := 100 + random.IntN(1<<random.IntN(18)); {
+			case len(used) > 0 && random.IntN(3) == 0:
+				i := random.IntN(len(used))
+				if c := used[i]; random.IntN(2) == 0 {
+					p.Put(c)
+				} else {
+					kept.all = append(kept.all, c)
+				}
+				used = slices.Delete(used, i, i+1)
+			default:
+				c := p.Get(size, size)
+				if c == nil {
+					if len(p.free)+len(kept.all) > 0 || p.Fits(int64(size)) {
+						t.Fatalf("seed %d: %d bytes are refused beside %d free buffers and %d of the ring", seed, size, len(p.free), len(kept.all))
+					}
+					break
+				}
+				if p.used.Held > most {
+					t.Fatalf("seed %d: %d bytes held after one of %d was had, of %d", seed, p.used.Held, size, p.budget)
+				}
+				c.builder.Reset(nil)
+				c.builder.AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(0, 0, size), 1)
+				p.Count(c)
+				used = append(used, c)
+			}
+			held, idle := kept.Held(), int64(0)
+			for _, c := range p.free {
+				idle += c.counted
+			}
+			for _, c := range used {
+				held += c.counted
+			}
+			if u := p.Usage(); u.Held != held+idle || u.Idle != idle {
+				t.Fatalf("seed %d: %d bytes held, %d idle; buffers have %d and %d", seed, u.Held, u.Idle, held+idle, idle)
+			}
+		}
+	}
+}
+
+// testRing is a reserve of chunks, which gives up the oldest.
+type testRing struct {
+	p   *Memory
+	all []*Chunk
+}
+
+func (r *testRing) Reclaim(Purpose, int64) bool {
+	if len(r.all) == 0 {
+		return false
+	}
+	c := r.all[0]
+	r.all = r.all[1:]
+	r.p.Put(c)
+	return true
+}
+
+func (r *testRing) Held() (n int64) {
+	for _, c := range r.all {
+		n += c.counted
+	}
+	return n
+}
+
+func (r *testRing) Reclaimable() int64 { return r.Held() }
+
+// TestOddFreeBuffersAreGivenUp: without a limit, buffers that a burst of large messages has left do not keep those of
+// the usual chunks from being reused.
+func TestOddFreeBuffersAreGivenUp(t *testing.T) {
+	t.Parallel()
+	const usual = 3 << 20
+	p := New(Options{Limit: -1, ChunkBytes: usual})
+	var large []*Chunk
+	for range 3 {
+		large = append(large, grownChunk(t, p, keepFree/2-1<<20))
+	}
+	for _, c := range large {
+		p.Put(c)
+	}
+	if p.used.Idle+usual <= keepFree {
+		t.Fatalf("%d bytes are idle: too few for this test", p.used.Idle)
+	}
+	var before *Chunk
+	for i := range 10 {
+		c := grownChunk(t, p, usual)
+		if i > 3 && c != before {
+			t.Fatalf("chunk %d has another buffer than the one before; %d bytes of %d are idle", i, p.used.Idle, p.used.Held)
+		}
+		before = c
+		p.Put(c)
+	}
+	if p.used.Idle > keepFree || p.used.Held != p.used.Idle {
+		t.Errorf("%d bytes are idle, %d held", p.used.Idle, p.used.Held)
 	}
 }
 
