@@ -5,6 +5,7 @@ package subscribe
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -73,11 +74,13 @@ type Set struct {
 	Config
 	sim *simtime.Sim // nil stands for the wall clock
 
-	subs   map[topicname.InGraph]*subscription
-	known  map[topicname.InGraph]bool // topics that discovery has found before and that were not left since; some were refused
-	unlike unlike.Watch               // of publishers that do not agree
-	bad    badNames                   // topics that discovery has found and that are not recorded
-	fresh  []string                   // with CountTopics: names of new subscriptions that are not logged yet
+	subs map[topicname.InGraph]*subscription
+	// known has the topics that discovery has found before and that were not left since, and the names of their
+	// subscriptions: other names where the user remaps topics, and none for topics that were refused.
+	known  map[topicname.InGraph]topicname.InGraph
+	unlike unlike.Watch // of publishers that do not agree
+	bad    badNames     // topics that discovery has found and that are not recorded
+	fresh  []string     // with CountTopics: names of new subscriptions that are not logged yet
 
 	in       Intake // where frames go; nil before Record
 	accounts Accounts
@@ -100,7 +103,7 @@ type subscription struct {
 
 // New returns a set without subscriptions. Links that open wait until LetIn or Close.
 func New(c Config) *Set {
-	return &Set{Config: c, subs: map[topicname.InGraph]*subscription{}, known: map[topicname.InGraph]bool{}, ready: make(chan struct{})}
+	return &Set{Config: c, subs: map[topicname.InGraph]*subscription{}, known: map[topicname.InGraph]topicname.InGraph{}, ready: make(chan struct{})}
 }
 
 // UseClock makes the recording go by the clock of the graph. It is called before the first subscription.
@@ -141,11 +144,11 @@ func (s *Set) Update(found graph.Found) {
 // consider subscribes to a topic that discovery has found, if it is new. A name that is not valid is logged
 // once. Topics below the name of this node, such as its status, are recorded only if the user names them.
 func (s *Set) consider(name topicname.InGraph, priority int, since time.Time) {
-	if s.known[name] || strings.HasPrefix(string(name), s.Node.Name()+"/") {
+	if _, ok := s.known[name]; ok || strings.HasPrefix(string(name), s.Node.Name()+"/") {
 		return
 	}
-	s.known[name] = true
-	if err := s.Add(topicname.InBag(name), priority, since); err != nil {
+	var err error
+	if s.known[name], err = s.add(topicname.InBag(name), priority, since); err != nil {
 		s.Log.Warn("topic not recorded", zap.String("topic", string(name)), zap.Error(err))
 		s.bad.add(string(name))
 	}
@@ -178,13 +181,19 @@ func (b *badNames) String() string {
 // that is named in two ways is recorded once, under the first name; stock writes each of its messages twice. See ADR 0012.
 // since is a time before the topic was there; zero if none is known.
 func (s *Set) Add(name topicname.InBag, priority int, since time.Time) error {
+	_, err := s.add(name, priority, since)
+	return err
+}
+
+// add is Add, and returns the name in the graph; empty with an error.
+func (s *Set) add(name topicname.InBag, priority int, since time.Time) (resolved topicname.InGraph, err error) {
 	full, err := s.Node.Resolve(string(name))
 	if err != nil {
-		return err
+		return "", err
 	}
-	resolved := topicname.InGraph(full)
+	resolved = topicname.InGraph(full)
 	if _, ok := s.subs[resolved]; ok {
-		return nil
+		return resolved, nil
 	}
 	sub := &subscription{name: name, since: since}
 	if s.in != nil {
@@ -197,7 +206,7 @@ func (s *Set) Add(name topicname.InBag, priority int, since time.Time) error {
 		err = s.receive(resolved, priority, sub)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	if s.CountTopics {
 		s.Log.Debug("Subscribing to", zap.String("topic", string(name)))
@@ -206,7 +215,7 @@ func (s *Set) Add(name topicname.InBag, priority int, since time.Time) error {
 		s.Log.Info("Subscribing to", zap.String("topic", string(name)))
 	}
 	s.subs[resolved] = sub
-	return nil
+	return resolved, nil
 }
 
 // LogNew logs, in one line, the topics that were subscribed to since the last call.
@@ -266,16 +275,19 @@ func (s *Set) leaveDeserted(listed []string) {
 	if len(s.subs) <= MostDeserted {
 		return
 	}
-	present := make(map[topicname.InGraph]bool, len(listed))
+	present, found := make(map[topicname.InGraph]bool, len(listed)), make(map[topicname.InGraph]bool, len(s.known))
 	for _, name := range listed {
-		present[topicname.InGraph(name)] = true
+		present[s.known[topicname.InGraph(name)]] = true
+	}
+	for _, resolved := range s.known {
+		found[resolved] = true
 	}
 	var deserted []topicname.InGraph
 	for resolved, sub := range s.subs {
 		switch {
 		case present[resolved]:
 			sub.deserted = time.Time{}
-		case sub.ended || sub.topic == nil || !s.known[resolved] || s.IsNamed(resolved): // a named topic is waited for
+		case sub.ended || sub.topic == nil || !found[resolved] || s.IsNamed(resolved): // a named topic is waited for
 		case s.accounts.IsLinked(sub.topic):
 			sub.deserted = time.Time{}
 		default:
@@ -294,9 +306,9 @@ func (s *Set) leaveDeserted(listed []string) {
 		sub.close()
 		s.accounts.LeaveTopic(sub.topic)
 		delete(s.subs, resolved)
-		delete(s.known, resolved)
 		s.Log.Debug("topic left: it has no publisher", zap.String("topic", string(resolved)))
 	}
+	maps.DeleteFunc(s.known, func(_, resolved topicname.InGraph) bool { return resolved != "" && s.subs[resolved] == nil })
 }
 
 // EndLimited leaves the topics that have reached their limit, and reports whether all topics have.

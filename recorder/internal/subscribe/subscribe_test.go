@@ -161,6 +161,52 @@ func TestDeserted(t *testing.T) {
 	}
 }
 
+// TestDesertedRemapped: a topic that is found under one name and subscribed to under another is left, too, and found again,
+// and stays while one of its names is listed. The trigger of snapshots stays.
+func TestDesertedRemapped(t *testing.T) {
+	t.Parallel()
+	_, args, err := tcpros.ParseArgs([]string{"/a:=/remapped", "/b:=/twice"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, err := tcpros.NewNode(t.Context(), tcpros.NodeOptions{BaseName: "rec", MasterURI: testgraph.New(t).URI, Getenv: func(string) string { return "" }, Args: args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = node.Close(context.Background()) })
+	s, in := New(Config{Node: node, Log: zap.NewNop(), IsNamed: func(topicname.InGraph) bool { return false }}), newIntake(2)
+	s.Record(in, in.Accounts)
+	if err := s.Listen("/snapshot_trigger", func(string, string) bool { return true }, func(string, int, time.Time) {}); err != nil {
+		t.Fatal(err)
+	}
+	s.LetIn()
+	defer s.Close()
+	s.Update(graph.Found{Names: []string{"/a", "/b", "/twice", "/not a name"}, All: true})
+	first := s.subs["/remapped"]
+	if first == nil || len(s.subs) != 3 {
+		t.Fatalf("%d topics", len(s.subs))
+	}
+	names := []string{"/b", "/not a name"}
+	for i := range MostDeserted {
+		names = append(names, fmt.Sprintf("/t%03d", i))
+	}
+	s.Update(graph.Found{Names: names, All: true}) // /a is deserted first
+	if s.subs["/remapped"] != first {
+		t.Fatal("left although few topics are deserted")
+	}
+	s.Update(graph.Found{Names: []string{"/b", "/not a name"}, All: true})
+	if s.subs["/remapped"] != nil {
+		t.Error("a topic that was remapped is not left")
+	}
+	if s.subs["/twice"] == nil || s.subs["/snapshot_trigger"] == nil || len(s.subs) != MostDeserted+2 {
+		t.Errorf("%d topics stay; listed under another name: %v, the trigger: %v", len(s.subs), s.subs["/twice"] != nil, s.subs["/snapshot_trigger"] != nil)
+	}
+	s.Update(graph.Found{Names: []string{"/a", "/b", "/not a name"}, All: true})
+	if again := s.subs["/remapped"]; again == nil || again.topic != first.topic {
+		t.Error("a topic that is back is not found again, or has another account")
+	}
+}
+
 // TestEndLimited: a topic is left when it has its messages; the last one ends the recording.
 func TestEndLimited(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ type trigger struct {
 func (s *Set) Listen(name topicname.InGraph, selects func(topic, typ string) bool, fire func(topic string, messages int, received time.Time)) error {
 	t := &trigger{topic: name, fire: fire}
 	s.trigger = t
-	s.known[name] = true
+	s.known[name] = "" // discovery does not subscribe to the topic again, and the topic is not left
 	switch {
 	case s.IsNamed(name):
 		return nil // Add subscribes to the topic, under the name that the user wrote
