@@ -158,11 +158,10 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	namespace := "/"
 	if slices.ContainsFunc(o.Select.Topics, func(t string) bool { return !strings.HasPrefix(t, "/") && strings.ContainsAny(t, "*?[") }) {
-		name, err := o.resolve("x")
-		if err != nil {
+		var err error
+		if namespace, err = o.namespace(); err != nil {
 			return o, err
 		}
-		namespace = strings.TrimSuffix(name, "x")
 	}
 	var err error
 	if o.Snapshot, err = o.Snapshot.withDefaults(&o, o.MemoryBytes()); err != nil {
@@ -172,6 +171,12 @@ func (o Options) withDefaults() (Options, error) {
 		return o, err
 	}
 	return o, o.checkNames()
+}
+
+// namespace returns where relative globs look, with a slash at its end.
+func (o *Options) namespace() (string, error) {
+	name, err := o.resolve("x")
+	return strings.TrimSuffix(name, "x"), err
 }
 
 // checkNames resolves names, and returns an error for invalid names and limits.
@@ -199,28 +204,59 @@ func (o *Options) checkNames() error {
 	return o.checkWatched()
 }
 
-// resolveExpected gives expected topics the names that they have in the bag.
+// resolveExpected gives expected topics the names that they have in the bag. A glob is about names in the graph, as in the
+// selection: it gets, too, the names in the bag of the topics that the user has named in another way.
 func (o *Options) resolveExpected() error {
 	all := make([]finding.Expectation, len(o.Expect))
 	for i, e := range o.Expect {
-		name := e.Topics
-		if !topicmatch.IsGlob(name) {
-			var err error
-			if name, err = o.resolve(name); err != nil {
-				return err
-			}
-			at := slices.Index(o.Select.resolved, topicname.InGraph(name))
-			switch {
-			case at >= 0:
-				name = string(o.Select.literal[at])
-			case !o.Select.maySelect(topicname.InGraph(name)):
-				return fmt.Errorf("%w: %s", ErrExpectedNotSelected, name)
-			}
+		var err error
+		if topicmatch.IsGlob(e.Topics) {
+			all[i], err = o.expectedGlob(e)
+		} else {
+			all[i], err = o.expectedTopic(e)
 		}
-		all[i] = finding.NewExpectation(name, e.Range)
+		if err != nil {
+			return err
+		}
 	}
 	o.Expect = all
 	return nil
+}
+
+// expectedTopic gives the expectation of a topic the name that the topic has in the bag.
+func (o *Options) expectedTopic(e Expectation) (Expectation, error) {
+	name, err := o.resolve(e.Topics)
+	if err != nil {
+		return e, err
+	}
+	at := slices.Index(o.Select.resolved, topicname.InGraph(name))
+	switch {
+	case at >= 0:
+		name = string(o.Select.literal[at])
+	case !o.Select.maySelect(topicname.InGraph(name)):
+		return e, fmt.Errorf("%w: %s", ErrExpectedNotSelected, name)
+	}
+	return finding.NewExpectation(name, e.Range), nil
+}
+
+// expectedGlob resolves an expectation of all topics that a glob matches.
+func (o *Options) expectedGlob(e Expectation) (Expectation, error) {
+	glob := e.Topics
+	if !strings.HasPrefix(glob, "/") && !strings.HasPrefix(glob, "**") { // ** is the slash at the beginning, too
+		namespace, err := o.namespace()
+		if err != nil {
+			return e, err
+		}
+		glob = namespace + glob
+	}
+	var inBag []string
+	pattern := topicmatch.Glob(glob)
+	for i, resolved := range o.Select.resolved {
+		if pattern.Match(string(resolved)) {
+			inBag = append(inBag, string(o.Select.literal[i]))
+		}
+	}
+	return finding.NewExpectation(glob, e.Range, inBag...), nil
 }
 
 // ErrExpectedNotSelected means that a topic of Options.Expect is certainly not recorded, so that nothing is known of it.

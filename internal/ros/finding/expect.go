@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,6 +57,7 @@ type Expectation struct {
 	Topics string // a resolved name or a glob
 	Range
 	pattern *topicmatch.Pattern // nil for a name
+	inBag   []string            // other names, in the bag, of topics that the glob matches in the graph
 }
 
 // Expect reads TOPIC=HZ.
@@ -74,9 +76,10 @@ func Expect(text string) (Expectation, error) {
 	return NewExpectation(topics, r), nil
 }
 
-// NewExpectation returns the expectation of a range for a name or a glob.
-func NewExpectation(topics string, r Range) Expectation {
-	e := Expectation{Topics: topics, Range: r}
+// NewExpectation returns the expectation of a range for a name or a glob. inBag are names in the bag of topics that the glob
+// matches in the graph, where these differ.
+func NewExpectation(topics string, r Range, inBag ...string) Expectation {
+	e := Expectation{Topics: topics, Range: r, inBag: inBag}
 	if topicmatch.IsGlob(topics) {
 		e.pattern = topicmatch.Glob(topics)
 	}
@@ -88,7 +91,7 @@ func (e Expectation) String() string { return e.Topics + "=" + e.Range.String() 
 
 // Matches reports whether the expectation is about a topic.
 func (e *Expectation) Matches(topic string) bool {
-	return e.Topics == topic || e.pattern != nil && e.pattern.Match(topic)
+	return e.Topics == topic || e.pattern != nil && (e.pattern.Match(topic) || slices.Contains(e.inBag, topic))
 }
 
 // expected returns the last expectation about a topic: an exact name wins over globs.
