@@ -19,6 +19,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bags/expr"
 	"github.com/gorosbag/gorosbag/internal/bags/note"
+	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -457,7 +458,7 @@ func TestProblems(t *testing.T) {
 func TestSilentTopics(t *testing.T) {
 	t.Parallel()
 	s, _ := newSet(t, new(fakeRecording), false, map[Kind][]string{Pin: {`topic in ["/b", "c", "/a"]`}, Mark: {`topic == "/c"`}})
-	if d := cmp.Diff([]string{"/a", "/b", "/c"}, s.Topics()); d != "" {
+	if d := cmp.Diff([]topicname.InGraph{"/a", "/b", "/c"}, s.Topics()); d != "" {
 		t.Error(d)
 	}
 	say(s.Open("/b", header(xDefinition)), 0, 1)
