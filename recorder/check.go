@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 )
 
 // Check returns the error with which Run would refuse to record because of o. It needs no node: resolve resolves names
@@ -50,6 +51,17 @@ func TryOutput(o Options) error {
 		}
 		return bag.Discard()
 	})
+}
+
+// Deletion says when a recording that Run begins now would begin to delete old bags. It writes nothing.
+func Deletion(o Options) (d control.Deletion, err error) {
+	err = withOutputs(&o, func(outputs *bagfile.Series) error {
+		retain := retention.New(o.Retain, o.Log, outputs.Free, o.handover().Keeps)
+		err := retain.Look(outputs)
+		d = o.deletion(retain)(time.Now())
+		return err
+	})
+	return d, err
 }
 
 // begins reports whether the recording begins with a bag.

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/control"
@@ -79,10 +80,19 @@ func (r *session) sinkConfig(encoder *encode.Encoder, outputs *bagfile.Series, r
 		Encoder: encoder, Compression: o.Compression, Report: annotations.LossReport(o.Report, r.lossesNow), ReportTopic: annotations.ReportTopic, AbortDrain: o.Hurry,
 		SnapshotMode: o.Snapshot.Mode,
 		Bags: files.Config{
-			Outputs: outputs, Retain: retain, Disk: disk.NewSpace(o.MinSpace, o.MinSpaceText, o.Retain.Enabled(), outputs.Free, o.Log),
+			Outputs: outputs, Retain: retain, Disk: disk.NewSpace(o.MinSpace, o.MinSpaceText, o.deletion(retain), outputs.Free, o.Log),
 			Handover: o.handover(), OnOpen: o.onOpen, OnChange: o.Control.notify,
 		},
 	}
+}
+
+// deletion returns the function that says when retain begins to delete as much as is written.
+func (o *Options) deletion(retain *retention.Retainer) func(now time.Time) control.Deletion {
+	var each retention.Each
+	if o.Split {
+		each = retention.Each{Bytes: o.MaxBytes, Time: cmp.Or(o.Duration, o.SplitAt)}
+	}
+	return func(now time.Time) control.Deletion { return retain.Deletion(now, o.MinSpace, each) }
 }
 
 // subscriptions returns the configuration of the subscriptions.

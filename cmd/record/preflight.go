@@ -84,7 +84,11 @@ func runPreflight(args []string) int {
 	if f := bagFact(tried); f.Bad {
 		h.Facts = append(h.Facts, f)
 	}
-	h.Facts = append(h.Facts, h.Disk(o.MinSpace, o.MinSpaceText, o.Retain.Enabled(), face.LowTime), h.Buffer(o.MemoryBytes()), masterFact(ctx, graph.Node.MasterURI(), graph.Node.MasterUp()))
+	deletion, err := recorder.Deletion(o)
+	if err != nil {
+		node.Log.Warn("bags of earlier recordings do not count", zap.Error(err))
+	}
+	h.Facts = append(h.Facts, h.Disk(o.MinSpace, o.MinSpaceText, &deletion, face.LowTime), h.Buffer(o.MemoryBytes()), masterFact(ctx, graph.Node.MasterURI(), graph.Node.MasterUp()))
 	if listenErr != nil {
 		h.Facts = append(h.Facts, preflight.Fact{What: "graph", Text: listenErr.Error(), Bad: true})
 	}

@@ -20,7 +20,7 @@ type Stats struct {
 	Buffered   int64         // bytes of all buffers in use
 	BufferMost int64         // the bound of Buffered; negative means none
 	DiskFree   int64         // bytes free on the disk that is recorded to; negative if not known
-	TimeLeft   time.Duration // until the disk is too full, at the present rate, for which snapshots count over ten minutes; negative if not known, or if old files are deleted
+	TimeLeft   time.Duration // until the disk is too full, at the present rate, for which snapshots count over ten minutes; negative if not known, or if old bags are deleted before
 	Disk       DiskTimes
 	Finished   int // bags that were finished: Recording.Bags has the latest ones
 	Deleted    int // bags, also of earlier runs, that the recorder has deleted as Options.Retain asks

@@ -3,11 +3,13 @@ package disk
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/recorder/control"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 )
 
@@ -41,7 +43,7 @@ type Space struct {
 	Free    func() (int64, error)
 	log     *zap.Logger
 	Full    chan struct{} // closed when the recording has to end
-	deletes bool          // old files are deleted, so that the time left cannot be computed from rates
+	deletes func(now time.Time) control.Deletion
 
 	mu           sync.Mutex // guards the following fields
 	over         bool       // Full is closed
@@ -49,11 +51,12 @@ type Space struct {
 	warnedOfTime bool       // a warning about the time left was logged
 	failed       bool       // the last check failed
 
-	freeBytes int64         // at the last check; negative before the first
-	at        time.Time     // time of the last check
-	measured  time.Duration // how long the rates have been measured
-	files     flow          // growth of the recording's own files
-	snapshots flow          // growth of the files of snapshots
+	freeBytes int64            // at the last check; negative before the first
+	deletion  control.Deletion // at the last check
+	at        time.Time        // time of the last check
+	measured  time.Duration    // how long the rates have been measured
+	files     flow             // growth of the recording's own files
+	snapshots flow             // growth of the files of snapshots
 }
 
 // flow is how fast some files grow.
@@ -72,8 +75,8 @@ func (f *flow) measure(written int64, passed, span time.Duration) {
 }
 
 // NewSpace returns a Space that ends the recording when fewer than least bytes are free; zero means never. text
-// is least as the user wrote it. deletes means that old files are deleted, so that the time left cannot be computed.
-func NewSpace(least int64, text string, deletes bool, free func() (int64, error), log *zap.Logger) *Space {
+// is least as the user wrote it. deletes says when old bags are deleted; nil for never.
+func NewSpace(least int64, text string, deletes func(now time.Time) control.Deletion, free func() (int64, error), log *zap.Logger) *Space {
 	return &Space{min: least, text: text, Free: free, log: log, Full: make(chan struct{}), deletes: deletes, freeBytes: -1}
 }
 
@@ -82,7 +85,11 @@ func NewSpace(least int64, text string, deletes bool, free func() (int64, error)
 // file, empty if there is none.
 func (d *Space) Check(now time.Time, written, snapshots int64, file string) (full bool) {
 	free, err := d.Free()
-	news, full := d.evaluate(now, free, err, written, snapshots, file)
+	var deletion control.Deletion
+	if d.deletes != nil {
+		deletion = d.deletes(now)
+	}
+	news, full := d.evaluate(now, free, err, written, snapshots, file, deletion)
 	for _, log := range news {
 		log()
 	}
@@ -91,7 +98,7 @@ func (d *Space) Check(now time.Time, written, snapshots int64, file string) (ful
 
 // evaluate is Check for a disk with the given free bytes; err says why they are not known. It returns functions that
 // log, to be called without the lock.
-func (d *Space) evaluate(now time.Time, free int64, err error, written, snapshots int64, file string) (news []func(), full bool) {
+func (d *Space) evaluate(now time.Time, free int64, err error, written, snapshots int64, file string, deletion control.Deletion) (news []func(), full bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil {
@@ -101,7 +108,13 @@ func (d *Space) evaluate(now time.Time, free int64, err error, written, snapshot
 		d.failed = true
 		return news, d.over
 	}
-	d.failed, d.freeBytes = false, free
+	d.failed, d.freeBytes, d.deletion = false, free, deletion
+	if d.at.IsZero() && deletion.Limited && deletion.Bytes < math.MaxInt64 && deletion.Bytes > free-d.min {
+		news = append(news, func() {
+			d.log.Warn("the disk will be full before limits delete old bags: set --keep-free, or smaller limits",
+				zap.Int64("free bytes", free), zap.Int64("bytes until then", deletion.Bytes))
+		})
+	}
 	d.measure(now, written, snapshots)
 	left := d.left()
 	timeLeft := zap.String("time left", "unknown")
@@ -127,7 +140,7 @@ func (d *Space) evaluate(now time.Time, free int64, err error, written, snapshot
 		news = append(news, func() {
 			d.log.Warn("the disk will be full soon", timeLeft, zap.Int64("free bytes", free), zap.String("file", file))
 		})
-	case left < 0 || left > 2*lowTime:
+	case left > 2*lowTime:
 		d.warnedOfTime = false
 	}
 	return news, d.over
@@ -176,14 +189,13 @@ func (d *Space) measure(now time.Time, written, snapshots int64) {
 	d.at = now
 }
 
-// left returns how long it will take until the recording ends because the disk is nearly full; negative means unknown.
+// left returns how long it will take until the recording ends because the disk is nearly full, or bags are deleted that were
+// not uploaded; negative means unknown.
 func (d *Space) left() time.Duration {
-	const most = 100 * 365 * 24 * 3600
-	rate := d.files.rate + d.snapshots.rate
-	if d.deletes || rate < 1 || d.freeBytes < 0 {
+	if d.freeBytes < 0 {
 		return -1
 	}
-	return time.Duration(min(max(float64(d.freeBytes-d.min), 0)/rate, most)) * time.Second
+	return d.deletion.Lasts(d.freeBytes, d.min, d.files.rate+d.snapshots.rate)
 }
 
 // Forecast returns how many bytes are free, and how long they will last; negative means unknown.

@@ -2,11 +2,14 @@ package disk
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 // watchedSpace is a disk of which least bytes have to stay free. Each call of look is a second
@@ -14,7 +17,7 @@ import (
 func watchedSpace(least int64) (d *Space, look func(free, written int64), logs *observer.ObservedLogs) {
 	core, logs := observer.New(zap.InfoLevel)
 	var have int64
-	d = NewSpace(least, "1G", false, func() (int64, error) { return have, nil }, zap.New(core))
+	d = NewSpace(least, "1G", nil, func() (int64, error) { return have, nil }, zap.New(core))
 	now, all := time.Now(), int64(0)
 	look = func(free, written int64) {
 		have, all, now = free, all+written, now.Add(time.Second)
@@ -108,7 +111,7 @@ func TestNoFileWithoutSpace(t *testing.T) {
 		{0, 1<<20 - 1, nil, "1048575 bytes of space free on disk, and to begin a bag takes 1048576: " + ErrMinSpace.Error()},
 		{0, 1 << 20, nil, ""},
 	} {
-		d := NewSpace(tc.least, "1k", false, func() (int64, error) { return tc.free, tc.err }, zap.NewNop())
+		d := NewSpace(tc.least, "1k", nil, func() (int64, error) { return tc.free, tc.err }, zap.NewNop())
 		switch err := d.Short(); {
 		case tc.want == "" && err != nil:
 			t.Errorf("%d free, %v: %v", tc.free, tc.err, err)
@@ -133,7 +136,7 @@ func TestSnapshotsFillTheDisk(t *testing.T) {
 	t.Parallel()
 	const free, snapshot, rate = 100_000_000, 10_000_000, 10_000
 	core, logs := observer.New(zap.InfoLevel)
-	d := NewSpace(0, "0", false, func() (int64, error) { return free, nil }, zap.New(core))
+	d := NewSpace(0, "0", nil, func() (int64, error) { return free, nil }, zap.New(core))
 	now, files, snaps := time.Now(), int64(0), int64(0)
 	look := func(n int64) (left time.Duration) {
 		now, files, snaps = now.Add(time.Second), files+rate, snaps+n
@@ -169,5 +172,42 @@ func TestSnapshotsFillTheDisk(t *testing.T) {
 	}
 	if said := logs.FilterMessageSnippet("full soon").Len(); said != 1 {
 		t.Errorf("said %d times that the disk is full soon, want once", said)
+	}
+}
+
+// TestForecastWithLimits: limits on old bags that delete nothing before the disk is full are no reason to say nothing.
+func TestForecastWithLimits(t *testing.T) {
+	t.Parallel()
+	const free, least, rate = 64_000, 4_000, 1000
+	for name, tc := range map[string]struct {
+		deletion control.Deletion
+		left     time.Duration
+		warned   bool // at the start, about the limit
+	}{
+		"no limits":             {control.Deletion{}, time.Minute, false},
+		"more than the disk":    {control.Deletion{Limited: true, Bytes: 50e9, Time: math.MaxInt64}, time.Minute, true},
+		"one byte more":         {control.Deletion{Limited: true, Bytes: free - least + 1, Time: math.MaxInt64}, time.Minute, true},
+		"as much as the disk":   {control.Deletion{Limited: true, Bytes: free - least, Time: math.MaxInt64}, -1, false},
+		"an hour":               {control.Deletion{Limited: true, Bytes: math.MaxInt64, Time: time.Hour}, time.Minute, false},
+		"a minute":              {control.Deletion{Limited: true, Bytes: math.MaxInt64, Time: time.Minute}, -1, false},
+		"keep free":             {control.Deletion{Limited: true}, -1, false},
+		"uploads are awaited":   {control.Deletion{Floor: 34_000}, 30 * time.Second, false},
+		"awaited until the end": {control.Deletion{Floor: 1000}, time.Minute, false},
+	} {
+		core, logs := observer.New(zap.InfoLevel)
+		d := NewSpace(least, "4k", func(time.Time) control.Deletion { return tc.deletion }, func() (int64, error) { return free, nil }, zap.New(core))
+		now := time.Now()
+		for n := range int64(9) {
+			d.Check(now.Add(time.Duration(n)*time.Second), n*rate, 0, "x.bag")
+		}
+		if _, left := d.Forecast(); left != tc.left && (left >= 0 || tc.left >= 0) {
+			t.Errorf("%s: %v are left, want %v", name, left, tc.left)
+		}
+		if n := logs.FilterMessageSnippet("before limits delete").Len(); (n == 1) != tc.warned || n > 1 {
+			t.Errorf("%s: warned %d times about the limits, want it once: %v", name, n, tc.warned)
+		}
+		if n := logs.FilterMessageSnippet("full soon").Len(); (n == 1) != (tc.left >= 0) || n > 1 {
+			t.Errorf("%s: said %d times that the disk is full soon", name, n)
+		}
 	}
 }

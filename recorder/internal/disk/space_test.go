@@ -2,11 +2,14 @@ package disk
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
 func TestDiskWatch(t *testing.T) {
@@ -54,7 +57,7 @@ func TestDiskWatch(t *testing.T) {
 	if free, left := d.Forecast(); free != 999 || left != 0 {
 		t.Errorf("forecast %d, %v", free, left)
 	}
-	d.deletes = true
+	d.deletion = control.Deletion{Limited: true, Bytes: math.MaxInt64}
 	if _, left := d.Forecast(); left >= 0 {
 		t.Errorf("forecast %v where old files are deleted", left)
 	}

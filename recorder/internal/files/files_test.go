@@ -63,7 +63,7 @@ func bags(t *testing.T, o files.Config) (*files.Files, *told) {
 	}
 	n := &told{}
 	o.Retain = retention.New(retention.Limits{}, o.Log, o.Outputs.Free, func(string) bool { return false })
-	o.Disk = disk.NewSpace(0, "", false, o.Outputs.Free, o.Log)
+	o.Disk = disk.NewSpace(0, "", nil, o.Outputs.Free, o.Log)
 	o.Counts, o.Handover, o.OnChange = n, n, func() {}
 	f := files.New(o)
 	f.Start()

@@ -49,6 +49,27 @@ func (r *Retainer) Load(s *bagfile.Series, orphans []string) error {
 	return nil
 }
 
+// Look is Load for a recording that does not begin: nothing is written or locked.
+func (r *Retainer) Look(s *bagfile.Series) error {
+	name := ledgerName(s.Output)
+	st, err := s.Dir.Lstat(name)
+	if !r.Enabled() || errors.Is(err, fs.ErrNotExist) || err == nil && !st.Mode().IsRegular() {
+		return nil
+	}
+	f, err := s.Dir.Open(name)
+	if err != nil {
+		return err
+	}
+	list, err := (&ledger{name: name, file: f}).read(max(0, st.Size()-longestLedger))
+	now := time.Now()
+	for _, e := range list.alive() {
+		if f, _ := e.find(s, now); f != nil {
+			r.files = append(r.files, f)
+		}
+	}
+	return errors.Join(err, f.Close())
+}
+
 // find returns the file of an entry, which may have another name now: a crashed recorder leaves
 // X.bag.active, and a repair keeps that file as X.bag.orig.active. If find returns nil, gone says that the
 // file certainly does not exist any more.

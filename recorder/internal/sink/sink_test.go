@@ -101,7 +101,7 @@ func newRecording(t *testing.T, v *volume, o sink.Config) *recording {
 	o.Encoder, o.Compression = encoder, rosbag.CompressionNone
 	o.Bags = files.Config{
 		Outputs: outputs, Retain: retention.New(retention.Limits{}, log, free, func(string) bool { return false }),
-		Disk: disk.NewSpace(leastSpace, "1M", false, free, log), Handover: handover{}, OnChange: func() {},
+		Disk: disk.NewSpace(leastSpace, "1M", nil, free, log), Handover: handover{}, OnChange: func() {},
 	}
 	s := sink.New(o, first)
 	s.Bags.Opened(first)

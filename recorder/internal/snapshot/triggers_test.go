@@ -70,7 +70,7 @@ func recordAndLog(t *testing.T, o ring.Options, log *zap.Logger) *recording {
 	bags := files.New(files.Config{
 		Log: log, Counts: in.Accounts, OnlySnapshots: true, Outputs: outputs, Handover: noHandover{}, OnChange: func() {},
 		Retain: retention.New(retention.Limits{}, log, outputs.Free, func(string) bool { return false }),
-		Disk:   disk.NewSpace(0, "", false, outputs.Free, log),
+		Disk:   disk.NewSpace(0, "", nil, outputs.Free, log),
 	})
 	packer := latch.Packer{Claims: &in.Buffers, Compression: rosbag.CompressionNone, ChunkBytes: in.Buffers.ChunkBytes()}
 	r := &recording{in: in, outputs: outputs, Writer: New(Config{

@@ -14,24 +14,28 @@ import (
 // leastBuffer is the shortest time of which the buffer has to hold the data.
 const leastBuffer = time.Second
 
-// Disk says how long the disk lasts: least at least, unless the recording deletes its oldest bags. The recording ends when
-// less than minSpace is free, which the user wrote as minText.
-func (h *Heard) Disk(minSpace int64, minText string, deletes bool, least time.Duration) Fact {
+// Disk says how long the disk lasts: least at least, unless the recording deletes its oldest bags before. The recording ends
+// when less than minSpace is free, which the user wrote as minText.
+func (h *Heard) Disk(minSpace int64, minText string, deletion *control.Deletion, least time.Duration) Fact {
 	f := Fact{What: "disk", Text: "free space is not known"}
 	free := h.After.DiskFree
 	if free < 0 {
 		return f
 	}
 	f.Text = humanize.IBytes(uint64(free)) + " free"
-	lasts, text := h.lasts(max(free-minSpace, 0))
+	_, text := h.lasts(max(free-minSpace, 0))
+	lasts := deletion.Lasts(free, minSpace, h.rate())
 	switch {
-	case free < minSpace && !deletes:
+	case free < minSpace && !(deletion.Limited && deletion.Bytes == 0):
 		f.Text, f.Bad = f.Text+", less than --min-space "+minText, true
+	case text == "":
 	case lasts < 0:
-	case deletes:
-		f.Text += ", for " + text + ", without compression; then the oldest bags are deleted"
+		f.Text += "; the oldest bags are deleted before it is full"
 	default:
 		f.Text, f.Bad = f.Text+", for "+text+", without compression", lasts < least
+		if deletion.Limited {
+			f.Text += "; it is full before limits delete old bags: set --keep-free, or smaller limits"
+		}
 	}
 	return f
 }

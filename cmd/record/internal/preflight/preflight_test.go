@@ -1,6 +1,7 @@
 package preflight_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -92,22 +93,31 @@ func TestFacts(t *testing.T) {
 			After:  control.Stats{Taken: begun.Add(8 * time.Second), DiskFree: free, Topics: []control.TopicStats{{CameBytes: bytes}}},
 		}
 	}
-	disk := func(bytes uint64, free int64, deletes bool) preflight.Fact {
-		return heard(bytes, free).Disk(1<<30, "1G", deletes, 10*time.Minute)
+	disk := func(bytes uint64, free int64, deletion control.Deletion) preflight.Fact {
+		return heard(bytes, free).Disk(1<<30, "1G", &deletion, 10*time.Minute)
 	}
+	never, now := control.Deletion{}, control.Deletion{Limited: true}
+	after := func(bytes int64) control.Deletion {
+		return control.Deletion{Limited: true, Bytes: bytes, Time: math.MaxInt64}
+	}
+	const tooLate = "; it is full before limits delete old bags: set --keep-free, or smaller limits"
 	for name, tc := range map[string]struct {
 		got  preflight.Fact
 		bad  bool
 		want string
 	}{
-		"disk":          {disk(8<<20, 2<<30, false), false, "2.0 GiB free, for 17 min 4 s at 1.0 MiB/s, without compression"},
-		"little":        {disk(80<<20, 2<<30, false), true, "2.0 GiB free, for 1 min 42 s at 10 MiB/s, without compression"},
-		"deletes":       {disk(80<<20, 2<<30, true), false, "2.0 GiB free, for 1 min 42 s at 10 MiB/s, without compression; then the oldest bags are deleted"},
-		"too little":    {disk(8<<20, 1<<29, false), true, "512 MiB free, less than --min-space 1G"},
-		"none, quiet":   {disk(0, 1<<29, false), true, "512 MiB free, less than --min-space 1G"},
-		"makes room":    {disk(0, 1<<29, true), false, "512 MiB free"},
-		"quiet":         {disk(0, 2<<30, false), false, "2.0 GiB free"},
-		"unknown":       {disk(8<<20, -1, false), false, "free space is not known"},
+		"disk":          {disk(8<<20, 2<<30, never), false, "2.0 GiB free, for 17 min 4 s at 1.0 MiB/s, without compression"},
+		"little":        {disk(80<<20, 2<<30, never), true, "2.0 GiB free, for 1 min 42 s at 10 MiB/s, without compression"},
+		"deletes":       {disk(80<<20, 2<<30, now), false, "2.0 GiB free; the oldest bags are deleted before it is full"},
+		"in time":       {disk(80<<20, 2<<30, after(1<<29)), false, "2.0 GiB free; the oldest bags are deleted before it is full"},
+		"too late":      {disk(80<<20, 2<<30, after(50<<30)), true, "2.0 GiB free, for 1 min 42 s at 10 MiB/s, without compression" + tooLate},
+		"once too late": {disk(8<<20, 2<<30, after(50<<30)), false, "2.0 GiB free, for 17 min 4 s at 1.0 MiB/s, without compression" + tooLate},
+		"too little":    {disk(8<<20, 1<<29, never), true, "512 MiB free, less than --min-space 1G"},
+		"none, quiet":   {disk(0, 1<<29, never), true, "512 MiB free, less than --min-space 1G"},
+		"makes room":    {disk(0, 1<<29, now), false, "512 MiB free"},
+		"makes no room": {disk(0, 1<<29, after(1)), true, "512 MiB free, less than --min-space 1G"},
+		"quiet":         {disk(0, 2<<30, never), false, "2.0 GiB free"},
+		"unknown":       {disk(8<<20, -1, never), false, "free space is not known"},
 		"buffer":        {heard(8<<20, 0).Buffer(60 << 20), false, "60 MiB, for 1 min at 1.0 MiB/s"},
 		"small buffer":  {heard(8<<20, 0).Buffer(1 << 19), true, "512 KiB, for 500 ms at 1.0 MiB/s"},
 		"quiet buffer":  {heard(0, 0).Buffer(60 << 20), false, "60 MiB"},
