@@ -81,7 +81,7 @@ var mistakes = []struct {
 	{"goplay good.bag --check-config", 0, "ok"},
 	{"goplay s3://bucket/x.bag --check-config", 0, "ok"},
 	{"goplay good.bag --start mark=lunch --check-config", 1, "goplay: --start: there are no marks in the bag"},
-	{"goplay good.bag --deny /odom --check-config", 1, "goplay: not to be played: /odom. Leave them out"},
+	{"goplay good.bag --deny /odom --check-config", 1, "goplay: not to be played: /odom. Leave them out with -x: --deny forbids them"},
 	{"goplay good.bag --check-config --topics /velodyne", 1, "goplay: --topics /velodyne: nothing in the bags fits; gobag info lists what is in them"},
 	{"gorecord 9lives", 1, `gorecord: topic: "9lives": '9' is not valid as the first character, a-z, A-Z, / and ~ are`},
 	{"gorecord -a --node 9lives", 1, `gorecord: --node: "9lives": '9' is not valid as the first character, a-z, A-Z, / and ~ are`},
