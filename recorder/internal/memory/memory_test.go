@@ -148,7 +148,7 @@ func TestShortageTakesFreeBuffersFirst(t *testing.T) {
 func TestShortageKeepsTheBound(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
-		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test
+		random := rand.New(rand.NewPCG(seed, 1))
 		p := New(Options{Limit: 1 << 20, ChunkBytes: 10_000})
 		kept := &testRing{p: p}
 		p.KeepReserve(kept)

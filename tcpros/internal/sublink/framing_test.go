@@ -154,7 +154,7 @@ func TestLinksThatComeLaterShareReadMemory(t *testing.T) {
 // read has no room.
 func TestPartsChangeWithinFrames(t *testing.T) {
 	for seed := range uint64(50) {
-		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test
+		random := rand.New(rand.NewPCG(seed, 1))
 		links := new(endpoint.Links)
 		sizes := make([]int, 300)
 		for i := range sizes {
