@@ -209,6 +209,35 @@ func TestUsual(t *testing.T) {
 	}
 }
 
+// TestUsualAfterAnOutage: what was learned before is known as long as messages come as before between silences, and
+// not where they have become events.
+func TestUsualAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	after := func(times []float64) []float64 {
+		return join(every(0.1, 0, 15), slices.DeleteFunc(times, func(at float64) bool { return at < 40 }))
+	}
+	var dies []float64
+	for at := 40.0; at < 300; at += 8 {
+		dies = append(dies, every(0.1, at, at+4)...)
+	}
+	for name, c := range map[string]struct {
+		times []float64
+		want  float64
+	}{
+		"as before":            {after(every(0.1, 0, 300)), 10},
+		"ends soon":            {after(every(0.1, 0, 43)), 10},
+		"one message":          {after([]float64{41}), 10},
+		"dies again and again": {after(dies), 10},
+		"events":               {after(poisson(0.5, 300)), 0},
+		"frequent events":      {after(poisson(3, 300)), 0},
+		"bursts":               {after(bursts(18, 1.8, 300)), 0},
+	} {
+		if _, w := watch(t, 300, clock{}, source{topic: "/t", times: c.times}); math.Abs(w.Usual()[0].Hz-c.want) > 0.1 {
+			t.Errorf("%s: %v Hz is usual, want %v", name, w.Usual()[0].Hz, c.want)
+		}
+	}
+}
+
 // TestDoubt: wrong stamps that are in doubt are in no account. They count if they are not taken back, also when they were
 // put right meanwhile.
 func TestDoubt(t *testing.T) {

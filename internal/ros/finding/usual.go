@@ -28,6 +28,10 @@ type usual struct {
 	trusted bool    // messages come regularly, and have for long enough
 	known   bool    // the same, but also while they have to prove themselves again
 	proof   time.Duration
+	again   struct { // of the messages while they have to prove themselves again, in all runs, without the silences between
+		count   uint64
+		seconds float64
+	}
 
 	since    time.Duration // when the present run of messages without a silence began
 	count    uint64        // messages since then
@@ -41,7 +45,7 @@ type usual struct {
 
 // begin begins another run of messages. What was usual before still counts.
 func (u *usual) begin(at time.Duration) {
-	*u = usual{hz: u.hz, known: u.known, gap: u.gap, proof: max(u.proof, proofAtFirst), since: at, block: at, count: 1}
+	*u = usual{hz: u.hz, known: u.known, again: u.again, gap: u.gap, proof: max(u.proof, proofAtFirst), since: at, block: at, count: 1}
 }
 
 // harder makes a topic prove itself for longer, after it went on by itself.
@@ -52,6 +56,10 @@ func (u *usual) harder() { u.proof = min(4*u.proof, mostProof) }
 func (u *usual) add(gap, before float64, n uint64) {
 	x := gap / float64(n)
 	u.count += n
+	if !u.trusted {
+		u.again.count += n
+		u.again.seconds += gap
+	}
 	u.samples++
 	share := 1 / float64(min(u.samples, samplesKept))
 	d := x - u.mean
@@ -81,6 +89,13 @@ func (u *usual) isRegular() bool {
 // steady reports whether there are enough messages, and they come regularly.
 func (u *usual) steady() bool { return u.count >= leastMessages && u.isRegular() }
 
+// isLost reports whether messages that have to prove themselves again have become rarer than usual, apart from silences, or
+// irregular for as long as they had to be regular.
+func (u *usual) isLost() bool {
+	rare := u.again.count >= leastMessages && float64(u.again.count) < slowShare*u.hz*u.again.seconds
+	return !u.trusted && (rare || u.again.seconds >= u.proof.Seconds() && u.count >= leastMessages && !u.isRegular())
+}
+
 // keepGap ends the window of the longest distance.
 func (u *usual) keepGap(at time.Duration) {
 	if u.gap == 0 {
@@ -97,6 +112,7 @@ func (u *usual) learn(at, last time.Duration, w *window) {
 		if at-u.since < atPace(u.proof, w.least) || !u.steady() {
 			return
 		}
+		u.again.count, u.again.seconds = 0, 0
 		if u.hz == 0 {
 			u.hz = float64(u.count-1) / (last - u.since).Seconds()
 		}

@@ -365,7 +365,7 @@ type Usual struct {
 func (w *Watch) Usual() (all []Usual) {
 	for name, t := range w.topics {
 		u := Usual{Topic: name}
-		if t.learns && t.usual.known {
+		if t.learns && t.usual.known && !t.usual.isLost() {
 			u.Hz = t.usual.hz
 		}
 		all = append(all, u)
