@@ -70,6 +70,7 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 	o.Control.attach(nil)
 	endRepair(err)
 	sum := r.summary(time.Since(r.started))
+	sum.DiskFull = errors.Is(err, ErrMinSpace)
 	if !errors.Is(err, ErrDiskHangs) { // the sink is blocked by the disk and has been abandoned
 		err = errors.Join(err, retain.Close(), outputs.Close())
 	}

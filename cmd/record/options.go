@@ -43,7 +43,8 @@ const help = `Record ROS topics to a bag file (format V2.0).
 
 ROS arguments work as in every node: __name:=, __ns:=, __master:=, __ip:=, __hostname:= and /from:=/to. ` +
 	`Exit code: 0 all messages were recorded, 1 usage or start-up error, 2 internal error, 3 messages were lost: ` +
-	`dropped by gorecord, dropped by a publisher (gaps in header.seq), or possibly when a connection broke; or an expectation of --expect was not met, or another node took the name of this one.`
+	`dropped by gorecord, dropped by a publisher (gaps in header.seq), or possibly when a connection broke; an expectation of --expect was not met, ` +
+	`another node took the name of this one, the disk was nearly full, the master never answered, or files were deleted before they were uploaded or recovered.`
 
 // program returns the options of gorecord, which set s.
 func (s *settings) program() *config.Program {

@@ -21,6 +21,7 @@ type Summary struct {
 	Findings []FindingSum   // what was wrong with topics
 	Missing  []string       // requested names, expressions, globs and types that never appeared
 	EndedBy  string         // why another node or the master has ended the recording, set by the program; empty if none has
+	DiskFull bool           // the recording ended early because the disk is nearly full
 	NoMaster bool           // the master never answered, so that no topic could be recorded
 	Unread   string         // what could not be read of the master's replies, so that topics may be missing; empty if nothing
 	// Unrecovered is how many files of crashed recorders were deleted for the limits of Options.Retain, without a bag that has their messages.

@@ -22,6 +22,7 @@ type summaryJSON struct {
 	Lost     string         `json:"lost"`     // what is known to be missing; empty if nothing is
 	Absent   []string       `json:"absent"`   // what was asked for and never appeared
 	EndedBy  string         `json:"ended_by"` // why another node or the master has ended it; empty if none has
+	DiskFull bool           `json:"disk_full"`
 	Episodes []episodesJSON `json:"episodes"` // what was wrong with topics
 	Uploads  *uploads       `json:"uploads,omitempty"`
 	Triggers []triggerJSON  `json:"triggers,omitempty"`
@@ -53,7 +54,7 @@ type topicJSON struct {
 func SummaryJSON(sum *control.Summary, sent *control.HandoverStats) ([]byte, error) {
 	s := summaryJSON{
 		File: sum.File, Files: make([]fileJSON, 0, len(sum.Files)), Earlier: sum.Earlier.Files, Elapsed: web.Seconds(sum.Duration), Bytes: sum.Bytes,
-		Messages: sum.Messages(), Dropped: sum.Dropped(), Missed: sum.Missed(), Lost: sum.Losses(), Absent: append([]string{}, sum.Missing...), EndedBy: sum.EndedBy,
+		Messages: sum.Messages(), Dropped: sum.Dropped(), Missed: sum.Missed(), Lost: sum.Losses(), Absent: append([]string{}, sum.Missing...), EndedBy: sum.EndedBy, DiskFull: sum.DiskFull,
 		Episodes: episodes(sum.Findings), Uploads: uploadsOf(sent, time.Now()), Triggers: triggers(sum.Triggers), Topics: make([]topicJSON, 0, len(sum.Topics)),
 	}
 	for _, f := range sum.Files {

@@ -26,7 +26,7 @@ func (h *Heard) Disk(minSpace int64, minText string, deletion *control.Deletion,
 	_, text := h.lasts(max(free-minSpace, 0))
 	lasts := deletion.Lasts(free, minSpace, h.rate())
 	switch {
-	case free < minSpace && !(deletion.Limited && deletion.Bytes == 0):
+	case free < minSpace && (!deletion.Limited || deletion.Bytes > 0):
 		f.Text, f.Bad = f.Text+", less than --min-space "+minText, true
 	case text == "":
 	case lasts < 0:

@@ -57,12 +57,15 @@ func found(s *control.Summary) string {
 	return text.String()
 }
 
-// endedBy says which peer has ended the recording.
-func endedBy(s *control.Summary) string {
-	if s.EndedBy == "" {
-		return ""
+// endedBy says what has ended the recording early: the disk, or which peer.
+func endedBy(s *control.Summary) (text string) {
+	if s.DiskFull {
+		text = "ended early: the disk is nearly full\n"
 	}
-	return "ended by another node or the master: " + termtext.Plain(s.EndedBy) + "\n"
+	if s.EndedBy != "" {
+		text += "ended by another node or the master: " + termtext.Plain(s.EndedBy) + "\n"
+	}
+	return text
 }
 
 // unread returns the parts of the master's replies that could not be read.

@@ -67,8 +67,12 @@ func TestRecordSummaryOfTriggers(t *testing.T) {
 func TestRecordSummaryOfTheEnd(t *testing.T) {
 	t.Parallel()
 	s := control.Summary{Duration: time.Second}
-	if got := screen.Summary(&s); strings.Contains(got, "ended by") {
+	if got := screen.Summary(&s); strings.Contains(got, "ended") {
 		t.Errorf("nobody ended it, but:\n%s", got)
+	}
+	s.DiskFull = true
+	if got, want := screen.Summary(&s), "\nended early: the disk is nearly full\n"; !strings.Contains(got, want) {
+		t.Errorf("want %q in\n%s", want, got)
 	}
 	s.EndedBy = "user\x1b request"
 	if got, want := screen.Summary(&s), "\nended by another node or the master: \"user\\x1b request\"\n"; !strings.Contains(got, want) {
