@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -210,6 +211,94 @@ func TestCopiedChunkHoldsNothingElse(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestCopyChunkOfCache: a chunk whose data comes from a Cache was not read, so that there is nothing to copy.
+func TestCopyChunkOfCache(t *testing.T) {
+	t.Parallel()
+	b := chunkedBag(t, rosbag.CompressionBZ2, true)
+	r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{Cache: bagfmt.NewCache(1<<20, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{4, 0} { // the second time all chunks are in the cache
+		var f memFile
+		w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{ChunkBytes: copiedChunk, Compression: rosbag.CompressionBZ2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if copied, failed := copyChunks(t, r, rosbag.Query{}, w); copied != want || len(failed) > 0 {
+			t.Errorf("%d chunks are copied, want %d; errors: %v", copied, want, failed)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		out, err := openBag(f.b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(sent(t, r, rosbag.Query{}), sent(t, out, rosbag.Query{})); d != "" {
+			t.Errorf("messages (-want +got):\n%s", d)
+		}
+	}
+}
+
+// TestStoredChunksAreBounded: chunks that overlap in time are all open at once; what is kept of their stored data counts
+// for CacheBytes.
+func TestStoredChunksAreBounded(t *testing.T) { // not parallel: it measures the heap
+	const chunks, size = 400, 100 << 10
+	var f memFile
+	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{Compression: rosbag.CompressionLZ4, ChunkBytes: size})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &rosbag.Connection{Topic: "/a", Header: header("a/A")}
+	rnd := rand.NewChaCha8([32]byte{})
+	data := make([]byte, size+1)
+	for i := range chunks { // each from its own time to the end of the bag
+		_, _ = rnd.Read(data) // it never fails
+		for _, m := range []struct {
+			sec  uint32
+			data []byte
+		}{{uint32(i), nil}, {chunks, data}} {
+			if err := w.Write(c, rosbag.Time{Sec: m.sec}, m.data); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, workers := range []int{0, 2} {
+		r, err := bagfmt.NewReader(bytes.NewReader(f.b), int64(len(f.b)), bagfmt.ReaderOptions{CacheBytes: 4 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cursor := r.Cursor(rosbag.Query{Chunks: true, Reuse: true, Workers: workers})
+		before := heapInUse()
+		var most int64
+		for n := 0; ; n++ {
+			if _, err := cursor.Next(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if n%100 == 99 {
+				most = max(most, heapInUse()-before)
+			}
+		}
+		cursor.Close()
+		if most > 8<<20 {
+			t.Errorf("%d workers: %d bytes are held of %d chunks of %d bytes, with CacheBytes of 4 MiB", workers, most, chunks, size)
+		}
+	}
+}
+
+func heapInUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // FuzzCopyChunk: whatever a bag holds, the copy of its chunks has the messages that the copy of messages has.

@@ -94,13 +94,14 @@ func (a *loadAhead) await() bool { return a.queue.Wait(a.q.Cancel) }
 
 // take moves the first chunk of the queue to x. It reports false if the Cursor has to
 // load it itself.
-func (a *loadAhead) take(x *load.Chunk, buffers *bufferPool) (good bool) {
+func (a *loadAhead) take(x *load.Chunk, buffers, stored *bufferPool) (good bool) {
 	j := a.queue.Take()
 	a.taken++
 	a.plain = j.plain
 	buffers.put(j.memory) // it was not enough, or not needed
 	if j.good {
 		*x, j.chunk = j.chunk, *x
+		j.chunk.Stored = stored.get()
 	}
 	j.chunk = j.chunk.Empty()
 	j.memory = nil
@@ -118,5 +119,5 @@ func (c *Cursor) Close() {
 		c.ahead.queue.Close()
 		c.ahead = nil
 	}
-	c.heap, c.pending, c.free, c.buffers = nil, nil, nil, bufferPool{}
+	c.heap, c.pending, c.free, c.buffers, c.stored = nil, nil, nil, bufferPool{}, bufferPool{}
 }

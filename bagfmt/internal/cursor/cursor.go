@@ -26,13 +26,14 @@ type Cursor struct {
 	pending   []int         // chunks to open, by start time and place
 	heap      []*load.Chunk // open chunks, the one with the next message first
 	free      []*load.Chunk
-	cached    int64 // bytes of data in heap
+	cached    int64 // bytes of data, unpacked and stored, in heap
 	maxCached int64
 	run       int // the next entries of the first chunk that come before those of all others
 	tick      uint64
 	ahead     *loadAhead // nil without Workers, and before the first Next
 	prefetch  prefetcher
 	buffers   bufferPool
+	stored    bufferPool // for load.Chunk.Stored
 	whole     Whole
 	closed    bool
 	msg       rosbag.Message
@@ -60,6 +61,9 @@ func New(bag *table.Table, q rosbag.Query) *Cursor {
 	slices.SortStableFunc(c.pending, func(a, b int) int {
 		return cmp.Or(bag.Chunks[a].Start.Compare(bag.Chunks[b].Start), cmp.Compare(a, b))
 	})
+	if q.Chunks {
+		c.stored.max = q.Workers + 2
+	}
 	switch {
 	case q.Memory != nil:
 		c.load.Take = q.Memory.Take
@@ -178,7 +182,7 @@ func (c *Cursor) openDue() error {
 				c.drop(x)
 				return rosbag.ErrCanceled
 			}
-			good = c.ahead.take(x, &c.buffers)
+			good = c.ahead.take(x, &c.buffers, &c.stored)
 		}
 		c.pending = c.pending[1:]
 		c.prefetch.open(c.bag, i)
@@ -224,7 +228,7 @@ func (c *Cursor) openDue() error {
 
 // add adds x, which was loaded ahead, to the heap.
 func (c *Cursor) add(x *load.Chunk) {
-	c.cached += int64(len(x.Data))
+	c.cached += x.Bytes()
 	if len(x.Entries) == 0 {
 		c.drop(x)
 		return
@@ -240,13 +244,17 @@ func (c *Cursor) fill(x *load.Chunk) error {
 	if c.load.Memory == nil {
 		c.load.Memory = c.buffers.get()
 	}
+	if c.q.Chunks {
+		x.Stored = c.stored.get()
+	}
 	err := c.load.Load(c.bag, x, c.keep, c.q)
 	if x.Data == nil {
+		c.leaveStored(x)
 		x.Entries, x.Next, x.Damaged, x.Derive = x.Entries[:0], 0, nil, false
 		c.fixFirst()
 		return err
 	}
-	c.cached += int64(len(x.Data))
+	c.cached += x.Bytes()
 	c.tick++
 	x.Used = c.tick
 	c.fixFirst()
@@ -267,7 +275,8 @@ func (c *Cursor) evict(x *load.Chunk) {
 		if oldest == nil {
 			return
 		}
-		c.cached -= int64(len(oldest.Data))
+		c.cached -= oldest.Bytes()
+		c.leaveStored(oldest)
 		c.leave(oldest.Release(), oldest.Shared)
 	}
 }
@@ -322,7 +331,8 @@ func (c *Cursor) alloc(i int) *load.Chunk {
 
 // drop ends the use of x.
 func (c *Cursor) drop(x *load.Chunk) {
-	c.cached -= int64(len(x.Data))
+	c.cached -= x.Bytes()
+	c.leaveStored(x)
 	c.leave(x.Data, x.Shared)
 	*x = x.Empty()
 	c.free = append(c.free, x)
@@ -337,6 +347,12 @@ func (c *Cursor) leave(data []byte, shared bool) {
 	default:
 		c.buffers.put(data)
 	}
+}
+
+// leaveStored ends the use of the stored data of a chunk: a chunk that waits for its turn holds no memory for it.
+func (c *Cursor) leaveStored(x *load.Chunk) {
+	c.stored.put(x.Stored)
+	x.Stored = nil
 }
 
 // bufferPool keeps the memory of chunks for reuse, if that is allowed.

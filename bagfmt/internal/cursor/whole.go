@@ -34,6 +34,9 @@ func (w *Whole) read(c *Cursor, x *load.Chunk) bool {
 	if w.Compression == rosbag.CompressionNone {
 		w.Stored = x.Data
 	}
+	if int64(len(w.Stored)) != p.Stored { // Options.Cache had the data
+		return false
+	}
 	if w.slots == nil {
 		w.slots, w.records = make(map[int32]int32), make(map[int32][]byte)
 	}

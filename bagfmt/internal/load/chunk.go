@@ -39,5 +39,8 @@ func (x *Chunk) Key() uint64 {
 // EntriesUnknown reports whether the entries of x are unknown until its data is loaded.
 func (x *Chunk) EntriesUnknown() bool { return x.Derive || x.Damaged != nil }
 
+// Bytes returns the bytes of data that x holds.
+func (x *Chunk) Bytes() int64 { return int64(len(x.Data) + len(x.Stored)) }
+
 // Empty returns a Chunk without anything but the memory of x.
 func (x *Chunk) Empty() Chunk { return Chunk{Entries: x.Entries[:0], Stored: x.Stored[:0]} }

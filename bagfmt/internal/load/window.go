@@ -23,6 +23,9 @@ type window struct {
 
 // ReadAt implements io.ReaderAt.
 func (w *window) ReadAt(b []byte, off int64) (int, error) {
+	if len(b) > smallChunkBytes { // its header claims more than there is room for
+		return w.r.ReadAt(b, off)
+	}
 	end := w.off + int64(len(w.buf))
 	if off < w.off || off+int64(len(b)) > end {
 		from, n := off, max(len(b), w.want)

@@ -55,6 +55,10 @@ func TestWindow(t *testing.T) {
 	} {
 		read(c[0], c[1], c[2])
 	}
+	for _, n := range []int{windowBytes + 1, 2*windowBytes + 100} { // more than a window has
+		read(1000, n, 4096)
+		read(len(file)-n, n, 4096)
+	}
 	for range 5000 {
 		read(rnd.IntN(len(file)+20), 1+rnd.IntN(4096), rnd.IntN(4096))
 	}
