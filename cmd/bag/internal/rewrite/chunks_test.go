@@ -12,12 +12,12 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-const chunkOfThree = 2500 // three messages of turns
+const chunkOfThree = 5000 // not so small that it is not copied: three messages of turns
 
 // turns makes messages of two connections by turns, one in each second.
 func turns(first, n int) (list []said) {
 	for i := range n {
-		text := string(rune('a'+(first+i)%26)) + strings.Repeat(".", 1000)
+		text := string(rune('a'+(first+i)%26)) + strings.Repeat(".", 2000)
 		list = append(list, said{[]string{"/map", "/odom"}[i%2], []string{"/map_server", "/base"}[i%2], uint32(first + i), text})
 	}
 	return list
