@@ -59,11 +59,17 @@ func (r *reporter) report(sum *control.Summary, err error) int {
 	if r.endedBy != "" && !r.quiet {
 		r.print("ended by another node or the master: " + termtext.Plain(r.endedBy) + "\n")
 	}
+	what, all := "not all was played: ", []string(nil)
 	if r.nameTaken {
-		return r.errs.Fail(program.ExitLoss, errors.New("not all was played: another node has registered with the name of this one; give each its own with __name:="))
+		if all = append(all, "another node has registered with the name of this one; give each its own with __name:="); !sum.Interrupted && !sum.Lossy() {
+			what = "play ended early: " // after the last message, with --keep-alive
+		}
 	}
 	if sum.Lossy() { // with what was lost: --quiet has no summary
-		return r.errs.Fail(program.ExitLoss, errors.New("not all was played: "+screen.Losses(sum)))
+		all = append(all, screen.Losses(sum))
+	}
+	if len(all) > 0 {
+		return r.errs.Fail(program.ExitLoss, errors.New(what+strings.Join(all, "; ")))
 	}
 	return program.ExitOK
 }
