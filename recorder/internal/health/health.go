@@ -237,10 +237,3 @@ func (w *Watcher) Sums() []finding.Sum {
 	defer w.mu.Unlock()
 	return w.watch.Sums()
 }
-
-// Usual returns what has been learned of all topics, by name.
-func (w *Watcher) Usual() []finding.Usual {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.watch.Usual()
-}
