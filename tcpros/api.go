@@ -172,7 +172,8 @@ type (
 	//	Closed(err error)
 	LinkSink = linksink.LinkSink
 	// LargeSink is a LinkSink that has memory for frames longer than 128 KiB, so that they are not
-	// copied. For a sink without this method the link gathers such a frame, and passes it to Frames:
+	// copied. For a sink without this method the link gathers such a frame, in memory that grows with
+	// what arrives, up to SubscribeOptions.MaxMessageBytes for each link, and passes it to Frames:
 	//
 	//	Large(frameBytes int) LargeFrame // nil discards the frame
 	LargeSink = linksink.LargeSink
