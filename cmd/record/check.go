@@ -8,7 +8,7 @@ import (
 )
 
 // checkStart returns the error with which the start would refuse to record, without a node, or an error of a directory
-// to upload to.
+// to upload to. Nothing is written, and no store is asked.
 func (s *settings) checkStart(log *zap.Logger, resolve program.Resolver) error {
 	o := s.options(log)
 	if err := s.checkOptions(&o, resolve); err != nil {
@@ -17,7 +17,7 @@ func (s *settings) checkStart(log *zap.Logger, resolve program.Resolver) error {
 	if err := recorder.CheckOutput(o); err != nil {
 		return err
 	}
-	return s.upload.checkDirectory(log)
+	return s.upload.check(log)
 }
 
 // checkOptions returns the error with which the start would refuse the options, wherever the bag is to be, and fits o to

@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"go.uber.org/zap"
+)
 
 // wrongValues are the texts of files with one wrong value each, with what the error says after the name of the file:
 // the line, the key, the value and what is allowed.
@@ -79,6 +83,28 @@ func TestUploadTemplates(t *testing.T) {
 	for _, url := range []string{"file:///bags/{host}", "file:///bags/%Y/%m-%d", "file:///bags/{host}/%F?create_dir=true", "file:///bags/a%20b"} {
 		if err := checkUpload(url); err != nil {
 			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+// TestUploadsAreCheckedAsAtTheStart: what opening the store refuses, --check-config refuses, too.
+func TestUploadsAreCheckedAsAtTheStart(t *testing.T) {
+	for _, name := range []string{"AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION"} {
+		t.Setenv(name, "")
+	}
+	for url, want := range map[string]string{
+		"":                       "",
+		"s3://b/p?region=x":      "",
+		"file:///nowhere":        "", // it may be mounted later
+		"s3://b/p?endpont=x":     `--upload: s3://b/p: unknown query parameter "endpont": check the spelling of the query parameters of the URL`,
+		"file:///tmp?creat_dir=": `--upload: file:///tmp: unknown query parameter "creat_dir": check the spelling of the query parameters of the URL`,
+	} {
+		got := ""
+		if err := (&uploadSettings{to: url}).check(zap.NewNop()); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", url, got, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -44,16 +45,18 @@ func (u *uploadSettings) group() config.Group {
 	}}
 }
 
-// checkDirectory returns an error if uploads go to a directory of this machine that cannot be written to. One that does
-// not exist may be on a network share that is mounted later: bags wait for it, so that is a warning.
-func (u *uploadSettings) checkDirectory(log *zap.Logger) error {
+// check returns the error with which the start would refuse to upload, or an error if uploads go to a directory of this
+// machine that cannot be written to. One that does not exist may be on a network share that is mounted later: bags wait
+// for it, so that is a warning. No store is asked.
+func (u *uploadSettings) check(log *zap.Logger) error {
 	if u.to == "" {
 		return nil
 	}
-	to, err := upload.ParseDestination(u.to)
-	if err == nil {
-		err = store.CheckDirectory(to.URL)
+	to, bucket, err := u.open(context.Background())
+	if err != nil {
+		return err
 	}
+	err = errors.Join(bucket.Close(), store.CheckDirectory(to.URL))
 	if errors.Is(err, store.ErrNotFound) {
 		log.Warn("The directory to upload to is not there: bags stay here until it is", zap.String("to", to.URL), zap.String("reason", store.Message(err)))
 		return nil
@@ -62,6 +65,17 @@ func (u *uploadSettings) checkDirectory(log *zap.Logger) error {
 		return fmt.Errorf("--upload: %w", err)
 	}
 	return nil
+}
+
+// open opens the store, which is not asked and need not be there.
+func (u *uploadSettings) open(ctx context.Context) (to upload.Destination, bucket *store.Bucket, err error) {
+	if to, err = upload.ParseDestination(u.to); err == nil {
+		bucket, err = store.OpenBucket(ctx, to.URL, u.rate)
+	}
+	if err != nil {
+		err = fmt.Errorf("--upload: %w", err)
+	}
+	return to, bucket, err
 }
 
 // checkUpload checks the URL of a store, whose path may hold {host} and letters of strftime.

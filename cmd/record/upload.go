@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"sync"
 	"time"
@@ -103,15 +102,10 @@ func startUploads(ctx context.Context, s *uploadSettings, o *recorder.Options) (
 		return nil, nil // the methods of nil do nothing
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	to, err := upload.ParseDestination(s.to)
+	to, bucket, err := s.open(ctx)
 	if err != nil {
 		cancel()
-		return nil, fmt.Errorf("--upload: %w", err)
-	}
-	bucket, err := store.OpenBucket(ctx, to.URL, s.rate)
-	if err != nil {
-		cancel()
-		return nil, fmt.Errorf("--upload: %w", err)
+		return nil, err
 	}
 	summaries := catalog.NewWriter(bucket, o.Log)
 	queue, err := upload.New(upload.Options{

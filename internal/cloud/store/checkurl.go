@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/cloud/store/internal/folder"
 	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
+	"github.com/gorosbag/gorosbag/internal/files"
 )
 
 // CheckUploadURL returns an error if a URL cannot be that of a place to upload to. The store is not
@@ -50,7 +51,7 @@ func CheckDirectory(raw string) error {
 	case err == nil && !info.IsDir():
 		return at.Fail(nil, "%s is a file: want a directory", dir)
 	case err == nil:
-		err = writable(dir)
+		err = files.Writable(dir)
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		return at.Fail(place.ErrDenied, "%v: give the user of this program write access to the directory", err)

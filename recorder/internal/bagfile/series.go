@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/files"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagname"
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
@@ -57,12 +58,16 @@ func (s *Series) SnapshotSeries(beside bool) *Series {
 	return &Series{Sequence: s.ForSnapshots(beside), mode: s.mode, DirName: s.DirName, Dir: s.Dir, Watchdog: s.Watchdog, Wrap: s.Wrap}
 }
 
-// CheckFirst returns the error that Create would return because the name of the first file is taken.
+// CheckFirst returns the error that Create would return because the name of the first file is taken, or because this user
+// may not create files in the directory. It writes nothing.
 func (s *Series) CheckFirst(now time.Time) error {
+	target := s.Next(now)
+	if err := files.Writable(filepath.Dir(target)); err != nil {
+		return explainCreate(target, err)
+	}
 	if !s.Chosen() {
 		return nil // Create finds another name
 	}
-	target := s.Next(now)
 	for _, name := range []string{filepath.Base(target), filepath.Base(target) + bagname.ActiveSuffix} {
 		if _, err := s.Dir.Lstat(name); err == nil {
 			return explainCreate(target, fs.ErrExist)

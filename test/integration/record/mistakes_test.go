@@ -70,6 +70,7 @@ var mistakes = []struct {
 		"gorecord: typo.yaml:3: buffsize: \"x\": want a whole number of MiB"},
 	{"gorecord -a --check-config", 0, "ok"},
 	{"gorecord -a --check-config --upload file:///nowhere", 0, "ok"}, // it may be mounted later
+	{"gorecord -a --check-config --upload s3://b/p?endpont=x", 1, `gorecord: --upload: s3://b/p: unknown query parameter "endpont": check the spelling of the query parameters of the URL`},
 	{"gorecord -a --check-config --upload file:///dev/null", 1, "gorecord: --upload: file:///dev/null: /dev/null is a file: want a directory"},
 	{"gorecord -a --check-config __master:=foo", 1, `gorecord: __master:= "foo": want http://HOST:PORT: write http://foo:11311`},
 	{"gorecord -a -O exists --check-config", 1, "gorecord: exists.bag exists: a recording never overwrites; choose another name or move it away"},

@@ -1,4 +1,4 @@
-package store
+package files
 
 import (
 	"io/fs"
@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// writable returns why this user may not create files in a directory; nil if the user may.
-func writable(dir string) error {
+// Writable returns why this user may not create files in a directory; nil if the user may.
+func Writable(dir string) error {
 	if err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS); err != nil {
 		return &fs.PathError{Op: "write to", Path: dir, Err: err}
 	}
