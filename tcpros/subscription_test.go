@@ -437,7 +437,7 @@ func TestNoLinkTexts(t *testing.T) {
 		"topic refused":      {nil, refused, "", "does not offer the topic", false},
 		"no address":         {nil, func() any { return []any{1, "", []any{}} }, "", "no usable TCPROS address", false},
 		"nothing there":      {nil, nil, "http://127.0.0.1:1/", "listed but not reached; it advertises a loopback address: if it runs on another machine, set ROS_HOSTNAME or ROS_IP", false},
-		"one machine":        {nil, nil, "http://127.0.0.1:1/", "publisher is listed but not reached", true},
+		"one machine":        {nil, nil, "http://127.0.0.1:1/", "publisher is listed but not reached: its node may have died, rosnode cleanup removes the nodes that have", true},
 		"a name of loopback": {nil, refused, "localhost", "offer the topic; it advertises a loopback address", false},
 		"no host":            {nil, nil, "http://:1234/", "set ROS_HOSTNAME or ROS_IP", false},
 	}
