@@ -19,7 +19,7 @@ const (
 	firstReadBuffer = 512 // until data come: most links of a large graph are quiet
 	minReadBuffer   = 16 << 10
 	maxReadBuffer   = 256 << 10
-	readMemory      = 16 << 20 // all links together may have buffers of this size; of many links, each a part of it
+	readMemory      = 16 << 20 // of many links, the buffer of each has a part of this: together at most twice as much while more links come
 	leastReadBuffer = 4 << 10  // the least part, in which parts are divided, too
 	readAfterLarge  = 4 << 10  // read at most this much after a large frame: the next one is likely large, too
 
