@@ -105,6 +105,20 @@ func (g *guard) shows(r *http.Request) bool {
 	return g.admits(r) || g.viewToken != "" && hasSecret(r, g.viewToken, g.viewSession)
 }
 
+// refuseToken is the error for a request that is not authorized: sent is whether it came with a token, how is the way to
+// send one. A wrong cookie counts as none: mostly it is that of an earlier process.
+func refuseToken(sent bool, how string) error {
+	if sent {
+		return &statusError{http.StatusUnauthorized, "the token is wrong: want that of --http-token, of its file or of its variable"}
+	}
+	return &statusError{http.StatusUnauthorized, "a token is needed: " + how}
+}
+
+// sentToken reports whether a request has a token in its header.
+func sentToken(r *http.Request) bool {
+	return strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ")
+}
+
 // hasSecret reports whether a request comes with a token or, from a browser, with the session that stands for it.
 func hasSecret(r *http.Request, token, session string) bool {
 	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
@@ -126,7 +140,7 @@ func (g *guard) requireToken(next http.HandlerFunc) http.HandlerFunc {
 		switch looks := r.Method == http.MethodGet || r.Method == http.MethodHead; {
 		case !g.shows(r):
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			WriteError(w, &statusError{http.StatusUnauthorized, "a token is needed: send it as Authorization: Bearer, or log in"})
+			WriteError(w, refuseToken(sentToken(r), "send it as Authorization: Bearer, or log in"))
 			return
 		case !looks && !g.admits(r):
 			WriteError(w, &statusError{http.StatusForbidden, "this token only shows: to control, log in with the other one"})

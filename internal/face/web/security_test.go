@@ -81,9 +81,12 @@ func TestToken(t *testing.T) {
 	program := newProgram()
 	c := webtest.Serve(t, program, withToken)
 	for _, path := range []string{"/api/v1/state", "/api/v1/events", "/metrics", "/api/v1/list"} {
-		for name, header := range map[string]string{"none": "", "wrong": "Authorization: Bearer 0123456789abcdeF", "empty": "Authorization: Bearer ", "basic": "Authorization: Basic " + token, "cookie": "Cookie: gorosbag=" + token} {
-			if a := c.Get(path, header); a.Status != http.StatusUnauthorized || a.Header.Get("WWW-Authenticate") != "Bearer" {
-				t.Errorf("%s, %s: status %d", path, name, a.Status)
+		for header, why := range map[string]string{
+			"": "a token is needed", "Authorization: Bearer 0123456789abcdeF": "the token is wrong", "Authorization: Bearer ": "a token is needed",
+			"Authorization: Basic " + token: "send it as Authorization: Bearer", "Cookie: gorosbag=" + token: "a token is needed",
+		} {
+			if a := c.Get(path, header); a.Status != http.StatusUnauthorized || a.Header.Get("WWW-Authenticate") != "Bearer" || !strings.Contains(a.Body, why) {
+				t.Errorf("%s, %s: status %d: %s", path, header, a.Status, a.Body)
 			}
 		}
 	}

@@ -52,8 +52,11 @@ func (w *Web) Group(checkToken func(token string) error, checkListen func(addres
 			Bad: w.token != "" && w.fileToken != "", Options: []string{"http-token", "http-token-file"},
 			Reason: "there are two tokens: leave out --http-token or --http-token-file",
 		}, config.Rule{
-			Bad: w.ViewToken != "" && (w.Token() == "" || w.Token() == w.ViewToken), Options: []string{"http-view-token"},
+			Bad: w.ViewToken != "" && w.Token() == "", Options: []string{"http-view-token"},
 			Reason: "--http-view-token needs another token that controls: give --http-token or --http-token-file, too",
+		}, config.Rule{
+			Bad: w.ViewToken != "" && w.Token() == w.ViewToken, Options: []string{"http-view-token"},
+			Reason: "it is the token that controls, too: --http-view-token must differ from --http-token or the text of --http-token-file",
 		})
 	}
 	return config.Group{Title: "Web page and metrics", Rules: rules, Options: []config.Option{

@@ -57,6 +57,9 @@ func TestToken(t *testing.T) {
 		"bad file":   {args: "--http-token-file=" + write("bad", "bad"), wantErr: "want something else"},
 		"open":       {args: "--http=:1", wantErr: `--http: ":1": want something else`},
 		"host":       {args: "--http-host=http://a", wantErr: `--http-host: "http://a": want a name alone`},
+		"view alone": {args: "--http-view-token=abc", wantErr: "give --http-token or --http-token-file, too"},
+		"view same":  {args: "--http-token=abc --http-view-token=abc", wantErr: "must differ from --http-token"},
+		"same file":  {args: "--http-view-token=same --http-token-file=" + write("same", "same\n"), wantErr: "must differ from --http-token"},
 		"bare, open": {args: "--http"},
 	}
 	for name, test := range tests {
