@@ -81,7 +81,7 @@ func (f *viewFlags) Run(ctx context.Context, out job.Output) error {
 	defer server.Close() //nolint:contextcheck // it ends after ctx
 	tell := sync.OnceFunc(func() {
 		j.Bar.Hide()
-		url := "http://" + server.Addr().String() + "/"
+		url := server.URL()
 		_, _ = fmt.Fprintln(out.Stdout, url)
 		if f.Open {
 			if err := openBrowser(ctx, url); err != nil {

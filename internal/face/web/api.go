@@ -45,7 +45,7 @@ var plainHost = lazyre.New(`^[a-zA-Z0-9.:\[\]-]+$`)
 func (s *Server) curl(r *http.Request, options, path string) string {
 	host := r.Host
 	if !plainHost().MatchString(host) {
-		host = s.addr.String()
+		host = localAddress(s.addr)
 	}
 	if s.guard.token != "" {
 		options += "-H 'Authorization: Bearer TOKEN' "

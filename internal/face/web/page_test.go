@@ -2,15 +2,43 @@ package web_test
 
 import (
 	"bufio"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
 	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/face/web/webtest"
 )
+
+// TestURL: the log has an address that a browser opens, also if the server listens on all addresses. 0.0.0.0 is all of IPv4,
+// and no more.
+func TestURL(t *testing.T) {
+	t.Parallel()
+	for listen, test := range map[string]struct{ url, on string }{
+		"0.0.0.0:0":   {"http://127.0.0.1:", "0.0.0.0:"},
+		":0":          {"http://127.0.0.1:", ""}, // [::], or 0.0.0.0 without IPv6
+		"127.0.0.1:0": {"http://127.0.0.1:", "127.0.0.1:"},
+	} {
+		core, logs := observer.New(zap.InfoLevel)
+		c := webtest.Serve(t, newProgram(), withToken, func(o *web.Options) { o.Listen, o.Log = listen, zap.New(core) })
+		on := c.Server.Addr().String()
+		_, port, _ := net.SplitHostPort(on)
+		fields := logs.FilterMessage("web page").All()[0].ContextMap()
+		if want := test.url + port + "/"; test.on != "" && on != test.on+port || fields["url"] != want || fields["listens on"] != on || c.Server.URL() != want {
+			t.Errorf("%s: listens on %s, and the log has %v, want %s", listen, on, fields, want)
+		}
+		c.Address = strings.TrimSuffix(c.Server.URL(), "/")
+		if a := c.Get("/livez"); a.Status != http.StatusOK {
+			t.Errorf("%s: status %d", listen, a.Status)
+		}
+	}
+}
 
 // TestPagesAreComplete: what pages load is there, and nothing comes from elsewhere.
 func TestPagesAreComplete(t *testing.T) {

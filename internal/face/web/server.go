@@ -14,6 +14,8 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/netip"
+	"strconv"
 	"sync"
 	"time"
 
@@ -67,7 +69,7 @@ func Serve(ctx context.Context, o Options, f Backend) (*Server, error) {
 		o.MasterUp, o.Unread = func() bool { return true }, func() (now, ever string) { return "", "" }
 	}
 	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "tcp", o.Listen)
+	ln, err := lc.Listen(ctx, network(o.Listen), o.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("--http %s: %w", o.Listen, err)
 	}
@@ -105,12 +107,34 @@ func serve(ctx context.Context, ln net.Listener, o Options, f Backend) *Server {
 	})
 	// owner: Close; ends with life.
 	s.done.Go(func() { s.poller.run(life) })
-	o.Log.Info("web page", zap.String("url", "http://"+s.addr.String()+"/"))
+	o.Log.Info("web page", zap.String("url", s.URL()), zap.Stringer("listens on", s.addr))
 	return s
 }
 
 // Addr returns the address of the server.
 func (s *Server) Addr() net.Addr { return s.addr }
+
+// URL returns the address of the page for a browser on this machine: no browser opens the address that stands for all.
+func (s *Server) URL() string { return "http://" + localAddress(s.addr) + "/" }
+
+// localAddress returns host:port by which this machine reaches what listens on an address.
+func localAddress(a net.Addr) string {
+	at, err := netip.ParseAddrPort(a.String())
+	if err != nil || !at.Addr().IsUnspecified() {
+		return a.String()
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(int(at.Port()))) // [::] takes IPv4, too
+}
+
+// network returns the network to listen on for host:port: with an address of IPv4 only that, as firewalls of IPv4
+// expect. For the network tcp, Go takes 0.0.0.0 to be [::], too.
+func network(listen string) string {
+	host, _, _ := net.SplitHostPort(listen) // checked before
+	if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
+		return "tcp4"
+	}
+	return "tcp"
+}
 
 // Close stops the server. Running requests have one second to end.
 func (s *Server) Close() {
