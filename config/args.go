@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"sort"
 	"strings"
@@ -85,9 +86,14 @@ func (e *expander) longOption(arg string) error {
 }
 
 // addressFollows reports whether the value of o is an optional address, and the next argument has the form of an
-// address, which no topic and no bag has.
+// address, which no topic and no bag has. The name of a machine alone may be that of a topic; localhost is none.
 func (e *expander) addressFollows(o *option) bool {
-	return o.Value.address && len(e.rest) > 0 && hostPort().MatchString(e.rest[0])
+	if !o.Value.address || len(e.rest) == 0 {
+		return false
+	}
+	word := e.rest[0]
+	_, noIP := netip.ParseAddr(word)
+	return noIP == nil || word == "localhost" || hostPort().MatchString(word) || o.Value.port && port().MatchString(word)
 }
 
 // bare reports whether the option may stand without a value.
@@ -95,6 +101,9 @@ func (o *option) bare() bool { return o.Value.kind == toggle || o.Value.kind == 
 
 // hostPort matches host:port, also with an address of IPv6 or without a host.
 var hostPort = lazyre.New(`^([A-Za-z0-9._-]*|\[[0-9A-Fa-f:.%]+\]):[0-9]{1,5}$`)
+
+// port matches a port alone: names of topics begin with a letter.
+var port = lazyre.New(`^[0-9]{1,5}$`)
 
 // list consumes every argument up to the next option as a value of o.
 func (e *expander) list(o *option, arg string) error {

@@ -16,7 +16,8 @@ type Value struct {
 	choices []string     // all values that are allowed; nil means any that read accepts
 	number  string       // for pairs: what the text after = has to be, such as "a number"
 	literal bool         // the value is no text: YAML needs no quotes around it
-	address bool         // for optional: if the next argument is HOST:PORT, it is the value
+	address bool         // for optional: if the next argument is an address, it is the value
+	port    bool         // for address: or if it is a port alone
 	many    bool         // for list: all words up to the next option are values
 	info    reflect.Type // type of the field with which kong prints something and ends the program; nil for other options
 
@@ -102,7 +103,7 @@ func Address(to *string, standard string, bare bool) Value {
 		}
 		return "", nil
 	})
-	v.address = true
+	v.address, v.port = true, bare
 	return v
 }
 
