@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/face/command"
@@ -152,7 +153,7 @@ func burst(c control.Control, given command.Params) (string, bool, error) {
 // cannotStep returns why a single message cannot be played.
 func cannotStep(c control.Control) error {
 	if !c.Status().Paused {
-		return command.Refused(command.NoChange, "play is not paused: ~pause comes first")
+		return command.Refused(command.Conflict, "play is not paused: pause it first")
 	}
 	return command.Refused(command.NoChange, "there is no message to go to")
 }
@@ -203,7 +204,11 @@ func goTo(c control.Control, to time.Duration) (string, bool, error) {
 
 func setRate(c control.Control, given command.Params) (string, bool, error) {
 	rate := given.Number("rate")
-	if err := c.SetRate(rate); err != nil {
+	err := c.SetRate(rate)
+	if bad := (*control.OptionError)(nil); errors.As(err, &bad) {
+		err = errors.New("rate " + bad.Reason)
+	}
+	if err != nil {
 		return "", false, invalid(err)
 	}
 	return "rate " + strconv.FormatFloat(rate, 'g', -1, 64), true, nil
@@ -271,7 +276,7 @@ func pauseOnTopics(c control.Control, given command.Params) (string, bool, error
 	c.PauseOnTopics(on)
 	switch now := c.Status().PauseOnTopics; {
 	case now != on:
-		return "", false, command.Refused(command.NoChange, "there are no topics to pause on: goplay was started without --pause-topics")
+		return "", false, command.Refused(command.Conflict, "there are no topics to pause on: goplay was started without --pause-topics")
 	case on:
 		return "pausing before each message of --pause-topics", true, nil
 	}
@@ -281,12 +286,26 @@ func pauseOnTopics(c control.Control, given command.Params) (string, bool, error
 func setTopic(c control.Control, given command.Params) (string, bool, error) {
 	topic, on := given.Text("topic"), given.Bool("on")
 	if err := c.SetTopic(topic, on); err != nil {
-		return "", false, invalid(err)
+		return "", false, invalid(fmt.Errorf("%w%s", err, suggestion(c, topic)))
 	}
 	if on {
 		return topic + " is on", true, nil
 	}
 	return topic + " is off", true, nil
+}
+
+// suggestion returns the topics that somebody may have meant who has named an unknown one, such as the name in the bags of a
+// topic that is published under another one.
+func suggestion(c control.Control, topic string) string {
+	var names []string
+	stats := c.Stats()
+	for i := range stats.Topics {
+		names = append(names, stats.Topics[i].Name)
+	}
+	if names = wording.NearestTopics(topic, names); len(names) > 0 {
+		return ": did you mean " + strings.Join(names, " or ") + "?"
+	}
+	return ""
 }
 
 // from returns the text for the position before a command.

@@ -60,7 +60,7 @@ func TestServices(t *testing.T) {
 		want    string
 	}{
 		{"is_paused", nil, "false: playing" + at},
-		{"step", nil, "false: play is not paused: ~pause comes first"},
+		{"step", nil, "false: play is not paused: pause it first"},
 		{"pause_playback", on, "true: Playback is now paused"},
 		{"pause_playback", on, "false: Bag is already paused."},
 		{"pause_playback", off, "true: Playback is now resumed"},

@@ -57,7 +57,7 @@ func TestVerbs(t *testing.T) {
 		{"seek", "", 400, "give to or by"},
 		{"seek", `{"to":1,"by":1}`, 400, "give to or by"},
 		{"seek", `{"to":1e300}`, 400, "out of range"},
-		{"rate", `{"rate":0}`, 400, "there is no such thing"},
+		{"rate", `{"rate":0}`, 400, "rate must be positive"},
 		{"rate", `{"rate":"fast"}`, 400, "rate must be a number"},
 		{"rate", `{"rate":1} {"rate":2}`, 400, "the body is not a JSON object: want a JSON object with rate (a number)"},
 		{"rate", `{"speed":1}`, 400, `unknown field "speed": want a JSON object with rate (a number)`},
@@ -71,14 +71,21 @@ func TestVerbs(t *testing.T) {
 		{"loop", `{}`, 400, "on must be true or false"},
 		{"loop_range", `{"from":2,"to":1}`, 400, "there is no such thing"},
 		{"topic", `{"topic":"/other","on":true}`, 400, "there is no such thing"},
+		{"topic", `{"topic":"t","on":true}`, 400, "there is no such thing: did you mean /t?"},
 		{"topic", `{"topic":"/t"}`, 400, "on must be"},
 		{"pause", `{"on":true}`, 400, "unknown field"},
 		{"split", "", 404, "no such endpoint"},
+
+		{"step", "", 409, "play is not paused"},
+		{"step_back", "", 409, "play is not paused"},
+		{"burst", `{"n":3}`, 409, "play is not paused"},
+		{"pause_topics", `{"on":true}`, 409, "there are no topics to pause on"},
 	}
 	for _, test := range tests {
 		t.Run(test.verb+" "+test.body[:min(len(test.body), 30)], func(t *testing.T) {
 			t.Parallel()
 			backend, f := playing("/t")
+			f.stats.Paused = test.status != http.StatusConflict
 			a := webtest.Serve(t, backend).Post("/api/v1/"+test.verb, test.body)
 			if a.Status != test.status {
 				t.Errorf("status %d, want %d: %s", a.Status, test.status, a.Body)

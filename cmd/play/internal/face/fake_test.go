@@ -84,7 +84,7 @@ func (f *fakePlayer) Seek(to time.Duration) {
 
 func (f *fakePlayer) SetRate(rate float64) error {
 	if !(rate > 0) {
-		return errFake
+		return &control.OptionError{Option: "Rate", Reason: "must be positive"}
 	}
 	f.did(fmt.Sprint("rate ", rate), func(s *control.Stats) { s.Rate = rate })
 	return nil
