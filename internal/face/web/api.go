@@ -45,7 +45,7 @@ var plainHost = lazyre.New(`^[a-zA-Z0-9.:\[\]-]+$`)
 func (s *Server) curl(r *http.Request, options, path string) string {
 	host := r.Host
 	if !plainHost().MatchString(host) {
-		host = localAddress(s.addr)
+		host = LocalAddress(s.addr.String())
 	}
 	if s.guard.token != "" {
 		options += "-H 'Authorization: Bearer TOKEN' "

@@ -54,7 +54,7 @@ func (u *upgrader) wrap(next http.Handler) http.Handler {
 			WriteError(w, &statusError{http.StatusForbidden, "a page of another site may not open the live view: allow it with --http-origin, if you trust it"})
 			u.log.Info("live view refused to a page of another site", loglimit.OnRequest(), zap.String("origin", r.Header.Get("Origin")), zap.String("peer", r.RemoteAddr))
 		case !u.guard.admitsViewer(r, u.view.Controls()):
-			WriteError(w, refuseToken(sentToken(r) || r.URL.Query().Has("token"), "add ?token= and the token to the address"))
+			WriteError(w, refuseToken(r, r.URL.Query().Has("token"), "add ?token= and the token to the address"))
 		case r.Body != http.NoBody || !u.conns.hold(r, viewing):
 			WriteError(w, &statusError{http.StatusServiceUnavailable, "too many viewers are connected"})
 		default:

@@ -105,18 +105,12 @@ func (g *guard) shows(r *http.Request) bool {
 	return g.admits(r) || g.viewToken != "" && hasSecret(r, g.viewToken, g.viewSession)
 }
 
-// refuseToken is the error for a request that is not authorized: sent is whether it came with a token, how is the way to
-// send one. A wrong cookie counts as none: mostly it is that of an earlier process.
-func refuseToken(sent bool, how string) error {
-	if sent {
+// refuseToken is the error for a request without authorization: sent is whether its address has a token. Old cookies are none.
+func refuseToken(r *http.Request, sent bool, how string) error {
+	if sent || strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ") {
 		return &statusError{http.StatusUnauthorized, "the token is wrong: want that of --http-token, of its file or of its variable"}
 	}
 	return &statusError{http.StatusUnauthorized, "a token is needed: " + how}
-}
-
-// sentToken reports whether a request has a token in its header.
-func sentToken(r *http.Request) bool {
-	return strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
 
 // hasSecret reports whether a request comes with a token or, from a browser, with the session that stands for it.
@@ -140,7 +134,7 @@ func (g *guard) requireToken(next http.HandlerFunc) http.HandlerFunc {
 		switch looks := r.Method == http.MethodGet || r.Method == http.MethodHead; {
 		case !g.shows(r):
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			WriteError(w, refuseToken(sentToken(r), "send it as Authorization: Bearer, or log in"))
+			WriteError(w, refuseToken(r, false, "send it as Authorization: Bearer, or log in"))
 			return
 		case !looks && !g.admits(r):
 			WriteError(w, &statusError{http.StatusForbidden, "this token only shows: to control, log in with the other one"})

@@ -15,7 +15,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"sync"
 	"time"
 
@@ -68,8 +67,12 @@ func Serve(ctx context.Context, o Options, f Backend) (*Server, error) {
 	if o.MasterUp == nil { // nothing is wrong with a master that nobody needs
 		o.MasterUp, o.Unread = func() bool { return true }, func() (now, ever string) { return "", "" }
 	}
+	network := "tcp"
+	if at, err := netip.ParseAddrPort(o.Listen); err == nil && at.Addr().Is4() {
+		network = "tcp4" // for tcp, Go takes 0.0.0.0 to be [::], too: past a firewall that knows IPv4 only
+	}
 	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, network(o.Listen), o.Listen)
+	ln, err := lc.Listen(ctx, network, o.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("--http %s: %w", o.Listen, err)
 	}
@@ -114,26 +117,16 @@ func serve(ctx context.Context, ln net.Listener, o Options, f Backend) *Server {
 // Addr returns the address of the server.
 func (s *Server) Addr() net.Addr { return s.addr }
 
-// URL returns the address of the page for a browser on this machine: no browser opens the address that stands for all.
-func (s *Server) URL() string { return "http://" + localAddress(s.addr) + "/" }
+// URL returns the address of the page for a browser on this machine.
+func (s *Server) URL() string { return "http://" + LocalAddress(s.addr.String()) + "/" }
 
-// localAddress returns host:port by which this machine reaches what listens on an address.
-func localAddress(a net.Addr) string {
-	at, err := netip.ParseAddrPort(a.String())
-	if err != nil || !at.Addr().IsUnspecified() {
-		return a.String()
+// LocalAddress returns host:port by which this machine reaches a server on host:port, which may stand for all addresses.
+func LocalAddress(listen string) string {
+	host, port, _ := net.SplitHostPort(listen)
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", port)
 	}
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(int(at.Port()))) // [::] takes IPv4, too
-}
-
-// network returns the network to listen on for host:port: with an address of IPv4 only that, as firewalls of IPv4
-// expect. For the network tcp, Go takes 0.0.0.0 to be [::], too.
-func network(listen string) string {
-	host, _, _ := net.SplitHostPort(listen) // checked before
-	if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
-		return "tcp4"
-	}
-	return "tcp"
+	return listen
 }
 
 // Close stops the server. Running requests have one second to end.

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -69,11 +67,7 @@ func probe(ctx context.Context, name, listen, token string, named []string) erro
 	if listen == "" {
 		return errors.New("healthcheck: no address: give --http or set its variable, as for the program to check")
 	}
-	host, port, _ := net.SplitHostPort(listen) // the option has been checked
-	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	at := net.JoinHostPort(host, port)
+	at := web.LocalAddress(listen)
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/"+what, http.NoBody)
