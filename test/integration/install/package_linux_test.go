@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -50,6 +51,28 @@ func TestUnits(t *testing.T) {
 	}
 }
 
+// TestUnitsNameTheirNodes: a service has the same node at each start, with a name that ROS accepts, that no other unit has and
+// that the file of variables replaces.
+func TestUnitsNameTheirNodes(t *testing.T) {
+	t.Parallel()
+	named := regexp.MustCompile(`(?s)\nExecStart=[^\n]* __name:=\$\{NODE_NAME\}\n.*\nEnvironment=NODE_NAME=([a-z]+(?:_%i)?)\nEnvironmentFile=`)
+	units := map[string]string{}
+	for _, unit := range []string{"gorecord", "gorecord@", "goplay"} {
+		text, err := os.ReadFile("../../../packaging/systemd/" + unit + ".service")
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch found := named.FindSubmatch(text); {
+		case found == nil:
+			t.Errorf("%s names no node, or the file of variables does not replace the name", unit)
+		case units[string(found[1])] != "":
+			t.Errorf("%s and %s have the same node", unit, units[string(found[1])])
+		default:
+			units[string(found[1])] = unit
+		}
+	}
+}
+
 // TestUnitsAreAlike: the unit of one recorder and that of several differ in names only.
 func TestUnitsAreAlike(t *testing.T) {
 	t.Parallel()
@@ -61,7 +84,7 @@ func TestUnitsAreAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := strings.NewReplacer(" (%i)", "", "etc/gorecord/%i", "etc/gorecord/gorecord", "gorecord/%i", "gorecord", "gorecord-%i", "gorecord")
+	names := strings.NewReplacer(" (%i)", "", "etc/gorecord/%i", "etc/gorecord/gorecord", "gorecord/%i", "gorecord", "gorecord-%i", "gorecord", "gorecord_%i", "gorecord")
 	if d := cmp.Diff(string(one), names.Replace(string(several))); d != "" {
 		t.Errorf("(-gorecord.service +gorecord@.service):\n%s", d)
 	}
