@@ -97,6 +97,7 @@ const EndedTopics = finding.Ended
 type TopicStats struct {
 	Topic      string
 	Type       string            // of the first publisher; empty if there was none
+	Own        bool              // the recorder itself publishes on the topic, such as the parameters; others may, too
 	Publishers int               // linked now
 	Messages   uint64            // accepted into the buffer
 	Bytes      uint64            // of the payload of Messages
@@ -114,6 +115,21 @@ type TopicStats struct {
 	Came       uint64            // messages that came, whatever became of them; also while paused or stopped
 	CameBytes  uint64            // of their frames
 	Latching   bool              // there was a publisher that latches: the topic need not go on
+}
+
+// Subscribed returns the number of topics without those on which only the recorder itself publishes, and how many of these have
+// no publisher.
+func (s *Stats) Subscribed() (topics, unlinked int) {
+	for i := range s.Topics {
+		switch t := &s.Topics[i]; {
+		case t.Publishers > 0:
+			topics++
+		case !t.Own && t.Topic != EndedTopics:
+			topics++
+			unlinked++
+		}
+	}
+	return topics, unlinked
 }
 
 // Arrived returns the number of messages received, including those that were not recorded. The number never falls,

@@ -134,6 +134,11 @@ func TestOneAccount(t *testing.T) {
 	if a.OwnTopic("/a") != first || a.OwnTopic("/c") != own || a.AddTopic("/c", "/c", time.Time{}) != own || len(a.topics) != 3 {
 		t.Errorf("%d topics", len(a.topics))
 	}
+	for _, s := range a.Stats(time.Time{}) {
+		if s.Own == (s.Topic == "/b") {
+			t.Errorf("%s: own is %t", s.Topic, s.Own)
+		}
+	}
 	pub := a.Publisher(first, "/p")
 	a.Publisher(first, "/q")
 	if a.Publisher(first, "/p") != pub || len(first.publishers.all) != 2 {

@@ -13,7 +13,7 @@ func (a *Accounts) Stats(now time.Time) []control.TopicStats {
 	all := make([]control.TopicStats, 0, len(a.topics))
 	for _, t := range a.topics {
 		s := control.TopicStats{
-			Topic: string(t.name), Type: t.beginning.typ, Publishers: t.linked, Refused: len(t.publishers.refused) + t.publishers.unlinked.Count,
+			Topic: string(t.name), Type: t.beginning.typ, Own: slices.Contains(a.own, t), Publishers: t.linked, Refused: len(t.publishers.refused) + t.publishers.unlinked.Count,
 			Messages: t.recorded.Messages, Bytes: t.recorded.Bytes, LeftOut: t.sampler.leftOut, Passed: t.passed, Causes: t.causes(),
 			Missed: t.publishers.former.Missed, LinksLost: t.publishers.former.LinksLost, HeldUp: t.HeldUp(now), Last: t.last, Latching: t.came.latching,
 			Came: t.came.messages, CameBytes: t.came.bytes, Stamp: t.came.time(), Stamped: t.came.stamped,

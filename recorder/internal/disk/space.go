@@ -130,7 +130,9 @@ func (d *Space) evaluate(now time.Time, free int64, err error, written, snapshot
 		news = append(news, func() { d.log.Error(LowSpace(d.text, file)) })
 	case d.min > 0 && free/warnFactor < d.min && !d.warned:
 		d.warned = true
-		news = append(news, func() { d.log.Warn("Less than 5 x "+d.text+" of space free on disk with '"+file+"'.", timeLeft) })
+		news = append(news, func() {
+			d.log.Warn("Less than 5 x "+d.text+" of space free on disk with '"+file+"'. The recording ends at less than "+d.text+" (--min-space).", timeLeft)
+		})
 	case free/warnFactor >= d.min:
 		d.warned = false
 	}

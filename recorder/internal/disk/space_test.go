@@ -44,7 +44,7 @@ func TestDiskWatch(t *testing.T) {
 		}
 		got = append(got, text)
 	}
-	const few = "Less than 5 x 1G of space free on disk with 'x.bag'."
+	const few = "Less than 5 x 1G of space free on disk with 'x.bag'. The recording ends at less than 1G (--min-space)."
 	want := []string{few + " 39s", "Failed to check filesystem stats", "the disk will be full soon 1m52s", few + " 24s", "Less than 1G of space free on disk with x.bag.active. Disabling recording."}
 	if len(got) != len(want) {
 		t.Fatalf("logged %q", got)

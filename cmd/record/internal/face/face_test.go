@@ -99,10 +99,10 @@ func found() []finding.Finding {
 	}
 }
 
-// TestHealthDetails counts topics, publishers, and topics without a publisher.
+// TestHealthDetails counts topics, publishers, and topics without a publisher; those of gorecord itself are neither.
 func TestHealthDetails(t *testing.T) {
 	t.Parallel()
-	ui, f := recordingTo(control.TopicStats{Topic: "/a", Publishers: 2}, control.TopicStats{Topic: "/b"})
+	ui, f := recordingTo(control.TopicStats{Topic: "/a", Publishers: 2}, control.TopicStats{Topic: "/b"}, control.TopicStats{Topic: "/gorecord/params", Own: true})
 	f.change(func(s *control.Stats) { s.DiskFree = 5000 })
 	got := webtest.Serve(t, ui).Get("/healthz").Body
 	const want = `"details":{"state":"recording","topics":2,"publishers":2,"topics_without_publisher":1,"publishers_refused":0,"links_lost_last_minute":0,` +

@@ -29,15 +29,13 @@ type recordDetails struct {
 }
 
 func (f *Face) health(now time.Time, stats *control.Stats, s *recordState) web.Health {
-	d := recordDetails{State: s.State, Topics: len(s.Topics), Lost: s.LostMinute, Refused: stats.Refused(), DiskFree: s.DiskFree, TimeLeft: s.TimeLeft, Uploads: s.Uploads, Findings: s.Findings}
+	d := recordDetails{State: s.State, Lost: s.LostMinute, Refused: stats.Refused(), DiskFree: s.DiskFree, TimeLeft: s.TimeLeft, Uploads: s.Uploads, Findings: s.Findings}
 	lost := uint64(0)
 	for i := range stats.Topics {
 		d.Publishers += stats.Topics[i].Publishers
 		lost += uint64(stats.Topics[i].LinksLost)
-		if stats.Topics[i].Publishers == 0 {
-			d.Unlinked++
-		}
 	}
+	d.Topics, d.Unlinked = stats.Subscribed()
 	d.LinksLost = f.links.Add(now, lost)
 	h := web.Health{Details: d}
 	h.Require(d.Lost == 0, fmt.Sprintf("%s %s lost within the last minute", wording.Plural(d.Lost, "message"), wording.Were(d.Lost)))

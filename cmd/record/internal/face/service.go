@@ -64,7 +64,8 @@ func statusLine(before, now *control.Stats) string {
 	if now.Ending {
 		state = "closing"
 	}
-	line := fmt.Sprintf("%s%s %s, %.1f MiB/s, %s lost", trouble(now), state, wording.Plural(len(now.Topics), "topic"), rate/(1<<20), wording.Plural(now.Dropped()+now.Missed(), "message"))
+	topics, _ := now.Subscribed()
+	line := fmt.Sprintf("%s%s %s, %.1f MiB/s, %s lost", trouble(now), state, wording.Plural(topics, "topic"), rate/(1<<20), wording.Plural(now.Dropped()+now.Missed(), "message"))
 	if now.File != "" {
 		line += fmt.Sprintf(", %s in %s", humanize.IBytes(uint64(max(now.FileBytes, 0))), filepath.Base(now.File))
 	}

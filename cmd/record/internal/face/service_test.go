@@ -1,6 +1,7 @@
 package face
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -26,6 +27,10 @@ func TestStatusLine(t *testing.T) {
 		if got := statusLine(new(control.Stats), &now); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+	own := control.Stats{Topics: []control.TopicStats{{Topic: "/a", Publishers: 1}, {Topic: "/gone"}, {Topic: "/gorecord/params", Own: true}, {Topic: "/both", Own: true, Publishers: 1}, {Topic: control.EndedTopics}}}
+	if got, want := statusLine(new(control.Stats), &own), strings.Replace(plain, "0 topics", "3 topics", 1); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 	silent := control.Stats{Findings: []finding.Finding{{Topic: "/imu", Kind: finding.Silent, Cause: finding.Mute, For: time.Minute}}}
 	if got, want := statusLine(new(control.Stats), &silent), "1 topic is silent: /imu for 1 min (publisher there but mute); "+plain; got != want {
