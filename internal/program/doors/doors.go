@@ -41,6 +41,9 @@ type Face interface {
 // called. Without --http source may be nil.
 func ServeWeb(ctx context.Context, w *options.Web, node *tcpros.Node, log *zap.Logger, face Face, source *live.Source) (end func(), err error) {
 	if w.Listen == "" {
+		if w.Token() != "" || w.ViewToken != "" || len(w.Hosts)+len(w.Origins) > 0 {
+			log.Warn("no web page is served without --http: --http-token and the other options of the page have no effect")
+		}
 		return func() {}, nil
 	}
 	hosts := w.Hosts
