@@ -28,7 +28,7 @@ type flags struct {
 	Action string `arg:"" optional:"" help:"healthcheck: instead of serving ask the master that these options stand for, on this machine, for a sign of life; exit code 0 if it answers."`
 
 	Port           int    `short:"p" default:"-1" placeholder:"N" help:"TCP port; 0 takes any free one. Default: the port in ROS_MASTER_URI, or 11311."`
-	Listen         string `placeholder:"ADDR" help:"Address to listen on, 0.0.0.0 for all. Default: the address that is advertised (ROS_HOSTNAME, ROS_IP or the host name) and 127.0.0.1."`
+	Listen         string `placeholder:"ADDR" help:"Address to listen on, 0.0.0.0 for all of IPv4. Default: the address that is advertised (ROS_HOSTNAME, ROS_IP or the host name) and 127.0.0.1."`
 	RemoteShutdown bool   `help:"Stop when a node calls shutdown, as rosmaster does. Otherwise such calls are refused."`
 
 	options.Log

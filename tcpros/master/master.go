@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
 	"sync"
 	"time"
@@ -178,7 +179,11 @@ func listenOnce(ctx context.Context, first string, also []string) (all []net.Lis
 		if i > 0 {
 			addr = net.JoinHostPort(also[i-1], strconv.Itoa(port(all[0])))
 		}
-		l, err := cfg.Listen(ctx, "tcp", addr)
+		network := "tcp"
+		if at, err := netip.ParseAddrPort(addr); err == nil && at.Addr().Is4() {
+			network = "tcp4" // for tcp, Go takes 0.0.0.0 to be [::], too: past a firewall that knows IPv4 only
+		}
+		l, err := cfg.Listen(ctx, network, addr)
 		if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
 			return all, fmt.Errorf("cannot listen on %s: %s", addr, xmlrpc.Reason(dns))
 		} else if err != nil {

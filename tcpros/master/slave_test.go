@@ -175,3 +175,16 @@ func TestAlsoListen(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestListensOnIPv4: 0.0.0.0 stands for the addresses of IPv4, and for no others.
+func TestListensOnIPv4(t *testing.T) {
+	t.Parallel()
+	m, err := master.New(t.Context(), master.Options{Listen: "0.0.0.0:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if at := m.Addr().String(); !strings.HasPrefix(at, "0.0.0.0:") {
+		t.Errorf("listens on %s", at)
+	}
+}
