@@ -200,7 +200,11 @@ func (r *fileReader) find(key string) *option {
 
 // suggest returns a hint at the key that may have been meant.
 func (r *fileReader) suggest(key string) string {
+	private := strings.HasPrefix(key, "__")
 	key = strings.TrimLeft(snake(strings.ToLower(key)), "_")
+	if private || key == "name" || key == "node_name" {
+		return "; ROS arguments stand on the command line only: __" + strings.TrimPrefix(key, "node_") + ":=VALUE"
+	}
 	var keys []string
 	for _, o := range r.options {
 		switch key {

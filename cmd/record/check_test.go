@@ -10,6 +10,9 @@ import (
 // the line, the key, the value and what is allowed.
 var wrongValues = map[string]string{
 	"topics: [/a]\nmax_rte: 5":                                  `2: max_rte: there is no such option; did you mean max_rate?`,
+	"topics: [/a]\nname: rec":                                   `2: name: there is no such option; ROS arguments stand on the command line only: __name:=VALUE`,
+	"topics: [/a]\nnode_name: rec":                              `2: node_name: there is no such option; ROS arguments stand on the command line only: __name:=VALUE`,
+	"topics: [/a]\n__ns: robot":                                 `2: __ns: there is no such option; ROS arguments stand on the command line only: __ns:=VALUE`,
 	"all: maybe":                                                `1: all: "maybe": want true or false`,
 	"all: true\nbuffsize: many":                                 `2: buffsize: "many": want a whole number of MiB`,
 	"all: true\nbuffsize: -1":                                   `2: buffsize: "-1": Buffer size must be 0 or positive: a number of MiB, 256 by default; 0 is no limit`,
