@@ -306,6 +306,7 @@ func TestJoinsWhilePaused(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	_, host := playForViewers(g, "--pause", numbered(g, "n.bag"))
 	first := connect(t, host, viewer.Options{})
+	state(t, first, "play is paused", func(s viewer.Playback) bool { return s.Status == 1 }) // before that nothing can be controlled
 	seek := at(3.05)
 	if err := first.Control(viewer.Pause, 1, &seek, "there"); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -39,7 +40,8 @@ func TestBind(t *testing.T) {
 		if got[0] != tt.want || got[1] != tt.want {
 			t.Errorf("%s listens on %v, want %s", tt.name, got, tt.want)
 		}
-		p.Stop()
+		p.Signal(syscall.SIGINT)
+		p.Wait() // perhaps with 3: the master may not have answered yet
 	}
 	p := g.Start("gorecord", "-a", "--bind", "robot")
 	if code := p.Wait(); code != 1 {
