@@ -117,14 +117,13 @@ func (g OneNode) Registered(ctx context.Context, topics []string) (answered bool
 		if !g.MasterUp() {
 			return false, false // the node itself polls for the master, less often
 		}
-		answered = true
 		uri, err := g.Master().LookupNode(ctx, g.Name())
 		if err != nil || uri != g.URI() {
 			return false, false
 		}
 		return true, g.published(ctx, topics)
 	})
-	return answered
+	return g.Master().LastContact().Answers > 0 // also of a play that was ended before the next look
 }
 
 // awaitRegistered waits until ask reports that the topics are registered. It gives up registerTimeout
