@@ -110,7 +110,8 @@ func readIndexFields(r io.ReaderAt, size int64) (*indexFields, error) {
 	}
 	n := int64(binary.LittleEndian.Uint32(b[at:]))
 	if at+4+n > int64(len(b)) {
-		return nil, wire.Corrupt(at, rosbag.OpBagHeader, "header of %d bytes, which cannot be replaced in one write", n)
+		return nil, wire.Corrupt(at, rosbag.OpBagHeader,
+			"header of %d bytes, which cannot be replaced in one write", n)
 	}
 	x := &indexFields{at: at + 4, b: b[at+4 : at+4+n], where: map[string]int{}}
 	for rest := x.b; len(rest) > 0; {

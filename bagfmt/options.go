@@ -9,10 +9,15 @@ import (
 
 // ReaderOptions limits what a Reader does. The zero value is ready to use.
 type ReaderOptions struct {
-	MaxChunkBytes int64 // largest compressed chunk, stored or unpacked; zero means 512 MiB, 2 GiB - 1 is the most
-	CacheBytes    int64 // unpacked chunks, with Query.Chunks also their stored data, that one Cursor keeps beside the current one; zero means 128 MiB
-	FutureVersion bool  // read any version 2.x as if it were 2.0
-	IndexOnly     bool  // refuse a bag without a good index instead of reading it from front to back
+	// largest compressed chunk, stored or unpacked; zero means 512 MiB, 2 GiB - 1 is the most
+	MaxChunkBytes int64
+	// unpacked chunks, with Query.Chunks also their stored data, that one Cursor keeps beside the current
+	// one; zero means 128 MiB
+	CacheBytes int64
+	// read any version 2.x as if it were 2.0
+	FutureVersion bool
+	// refuse a bag without a good index instead of reading it from front to back
+	IndexOnly bool
 	// Cache, if not nil, keeps chunks and messages for readers that seek back and forth. Several
 	// Readers may share one. Query.Reuse is then of no effect.
 	Cache *Cache
@@ -31,7 +36,8 @@ type ReaderOptions struct {
 
 func (o ReaderOptions) table() table.Options {
 	t := table.Options{
-		MaxChunkBytes: o.MaxChunkBytes, CacheBytes: o.CacheBytes, FutureVersion: o.FutureVersion, IndexOnly: o.IndexOnly,
+		MaxChunkBytes: o.MaxChunkBytes, CacheBytes: o.CacheBytes, FutureVersion: o.FutureVersion,
+		IndexOnly:   o.IndexOnly,
 		Interrupted: o.Interrupted, KeepForeign: o.KeepForeign, UnwrapKey: o.UnwrapKey,
 	}
 	if o.Cache != nil {

@@ -56,8 +56,8 @@ func (r *Reader) Encryption() *rosbag.Encryption { return r.t.Decrypter.Encrypti
 // bag is read from front to back even if its index is good, because the index does not say which
 // messages were latched. Of an MCAP file the format is "mcap".
 //
-// At most 1000 errors of damage are kept. What is damaged within a span comes from Cursor.Next. A bag that starts
-// after the end of this one is damage, too: a Reader does not read it, recovery does.
+// At most 1000 errors of damage are kept. What is damaged within a span comes from Cursor.Next. A bag
+// that starts after the end of this one is damage, too: a Reader does not read it, recovery does.
 func (r *Reader) Info() rosbag.Info {
 	t := r.t
 	format, version := "bag", t.Version
@@ -65,7 +65,8 @@ func (r *Reader) Info() rosbag.Info {
 		format, version = "mcap", "0"
 	}
 	return rosbag.Info{
-		Format: format, Version: version, Size: t.Size, Start: t.Start, End: t.End, Messages: t.Messages, Elapsed: t.Elapsed,
+		Format: format, Version: version, Size: t.Size, Start: t.Start, End: t.End, Messages: t.Messages,
+		Elapsed: t.Elapsed,
 		Indexed: t.Indexed, Remote: t.Prefetches(), Repeated: t.Repeated, Damage: t.Damage,
 	}
 }
@@ -145,6 +146,7 @@ func (r *Reader) Cursor(q rosbag.Query) rosbag.Cursor { return cursor.New(r.t, q
 
 // Latest implements rosbag.Latest. It reads no more than it needs, newest chunk first, and a chunk
 // once for all connections that have their message there.
-func (r *Reader) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, rosbag.Found] {
+func (r *Reader) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection,
+	rosbag.Found] {
 	return cursor.Latest(r.t, &r.lists, t, keep)
 }

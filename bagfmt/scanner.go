@@ -14,9 +14,12 @@ import (
 
 // ScannerOptions limits what a Scanner does. The zero value is ready to use.
 type ScannerOptions struct {
-	MaxChunkBytes int64 // largest compressed chunk, stored or unpacked; zero means 512 MiB, 2 GiB - 1 is the most
-	FutureVersion bool  // read any version 2.x as if it were 2.0
-	Reuse         bool  // a Frame of a chunk is valid until the next call only, so that memory of chunks is used again
+	// largest compressed chunk, stored or unpacked; zero means 512 MiB, 2 GiB - 1 is the most
+	MaxChunkBytes int64
+	// read any version 2.x as if it were 2.0
+	FutureVersion bool
+	// a Frame of a chunk is valid until the next call only, so that memory of chunks is used again
+	Reuse bool
 	// Interrupted is as in ReaderOptions.
 	Interrupted func() error
 	// UnwrapKey is as in ReaderOptions.
@@ -385,7 +388,8 @@ func (s *Scanner) indexData(h *wire.RecordHeader, start int64) error {
 	s.good = s.s.Off
 	if s.chunk.unindexed -= count; err == nil && s.chunk.complete && s.chunk.unindexed < 0 {
 		s.chunk.complete = false
-		return wire.Corrupt(start, rosbag.OpIndexData, "%d messages more than the chunk before it holds", -s.chunk.unindexed)
+		return wire.Corrupt(start, rosbag.OpIndexData, "%d messages more than the chunk before it holds",
+			-s.chunk.unindexed)
 	}
 	return err
 }

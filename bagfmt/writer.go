@@ -14,8 +14,10 @@ import (
 
 // WriterOptions says how a Writer packs messages. The zero value is ready to use.
 type WriterOptions struct {
-	Compression rosbag.Compression // of chunks that Write fills; zero means none
-	ChunkBytes  int                // such a chunk is sealed beyond this many bytes; zero means chunk.DefaultBytes
+	// of chunks that Write fills; zero means none
+	Compression rosbag.Compression
+	// such a chunk is sealed beyond this many bytes; zero means chunk.DefaultBytes
+	ChunkBytes int
 	// Workers goroutines at most seal the chunks of Write while it fills the
 	// next one, in the memory of 2 more chunks than that; zero seals them within the
 	// call, as does CompressionNone. The file is the same.
@@ -33,7 +35,8 @@ func (o WriterOptions) withDefaults() (WriterOptions, error) {
 		o.ChunkBytes = chunk.DefaultBytes
 	}
 	if most := wire.MaxBuiltChunkBytes - wire.MaxAddedBytes; o.ChunkBytes < 0 || o.ChunkBytes > most {
-		return o, &rosbag.LimitError{Op: rosbag.OpChunk, What: "chunk size", Got: int64(o.ChunkBytes), Limit: int64(most)}
+		return o, &rosbag.LimitError{Op: rosbag.OpChunk, What: "chunk size", Got: int64(o.ChunkBytes),
+			Limit: int64(most)}
 	}
 	if o.Workers < 0 || o.Workers > wire.MaxWorkers {
 		return o, fmt.Errorf("option Workers is %d, want 0 to %d", o.Workers, wire.MaxWorkers)
@@ -112,7 +115,8 @@ func newWriter(w io.Writer, size int64, o WriterOptions) (*Writer, error) {
 		conns:  newConnSet(),
 		stored: make(map[rosbag.ConnID]struct{}),
 	}
-	if o.Workers == 0 || o.Compression == rosbag.CompressionNone { // without packing, another core costs more than it gives
+	// without packing, another core costs more than it gives
+	if o.Workers == 0 || o.Compression == rosbag.CompressionNone {
 		bw.compressor, err = chunk.NewCompressor(o.Compression)
 	} else if bw.ahead, err = newSealAhead(o.Compression, o.Workers); err == nil {
 		bw.job = bw.ahead.Job()
@@ -172,7 +176,8 @@ func (w *Writer) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 	case w.failed() != nil:
 		return w.failed()
 	case len(data) > wire.MaxMessageBytes:
-		return &rosbag.LimitError{Offset: w.size, Op: rosbag.OpMessage, What: "message", Got: int64(len(data)), Limit: wire.MaxMessageBytes}
+		return &rosbag.LimitError{Offset: w.size, Op: rosbag.OpMessage, What: "message",
+			Got: int64(len(data)), Limit: wire.MaxMessageBytes}
 	}
 	c, err := w.conns.own(c)
 	if err != nil {
@@ -304,7 +309,8 @@ func (w *Writer) writeHeader(at io.WriterAt) error {
 		return w.old.write(at, uint64(w.size), uint32(len(w.stored)), uint32(w.chunks))
 	}
 	head := wire.AppendBagHeader(nil, &wire.RecordHeader{
-		IndexPos: uint64(w.size), ConnCount: uint32(len(w.stored)), ChunkCount: uint32(w.chunks), Repeated: w.repeated,
+		IndexPos: uint64(w.size), ConnCount: uint32(len(w.stored)), ChunkCount: uint32(w.chunks),
+		Repeated: w.repeated,
 	})
 	if _, err := at.WriteAt(head, int64(len(wire.VersionLine))); err != nil {
 		return fmt.Errorf("bag header at %d: %w", len(wire.VersionLine), err)

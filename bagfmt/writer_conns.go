@@ -29,7 +29,8 @@ type ownConn struct{ arg, own *rosbag.Connection }
 
 func newConnSet() connSet { return connSet{byID: make(map[rosbag.ConnID]*rosbag.Connection)} }
 
-// keptIDs: connections of other recordings keep ids below, if these are free. Larger ones would use the ids up.
+// keptIDs: connections of other recordings keep ids below, if these are free. Larger ones would use the
+// ids up.
 const keptIDs = 1 << 16
 
 var errNoID = errors.New("the bag has no connection id left")
@@ -102,10 +103,10 @@ func (s *connSet) resolve(c *rosbag.Connection) (own *rosbag.Connection, err err
 	return own, nil
 }
 
-// AddConnection makes a connection for Write. The messages are stored under
-// topic; h is kept as it is. The connection is written with its first message. A
-// header that no Reader would accept is refused. Tools of ROS need rosbag.KeyType, KeyMD5Sum and KeyMessageDefinition in
-// h; AddConnection does not, as there are bags without them.
+// AddConnection makes a connection for Write. The messages are stored under topic; h is kept as it is.
+// The connection is written with its first message. A header that no Reader would accept is refused.
+// Tools of ROS need rosbag.KeyType, KeyMD5Sum and KeyMessageDefinition in h; AddConnection does not, as
+// there are bags without them.
 func (w *Writer) AddConnection(topic string, h rosbag.Header) (*rosbag.Connection, error) {
 	if w.closed {
 		return nil, rosbag.ErrClosed
@@ -123,7 +124,8 @@ func (w *Writer) Connection(id rosbag.ConnID) *rosbag.Connection { return w.conn
 // Connections returns the connections of the bag so far, by ascending id: those of AddConnection, of
 // Write, of chunks, and of the bag that Append continues.
 func (w *Writer) Connections() []*rosbag.Connection {
-	return slices.SortedFunc(maps.Values(w.conns.byID), func(a, b *rosbag.Connection) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.SortedFunc(maps.Values(w.conns.byID),
+		func(a, b *rosbag.Connection) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // Adopt makes c, which may come from another bag, a connection of this one under the id that it

@@ -10,18 +10,21 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// CopyChunk writes a chunk that a Cursor has read, with the data as it is stored there: what Write of all its messages would
-// write takes much longer to pack. as returns the connection that Write would get for one of the chunk. CopyChunk reports false
-// if Write has to do it: because the chunk is packed in another way, is much smaller or larger than those of Write, or because
-// one of its connections has another id or header, or no record in the bag so far.
-func (w *Writer) CopyChunk(c rosbag.Chunk, as func(*rosbag.Connection) *rosbag.Connection) (copied bool, err error) {
+// CopyChunk writes a chunk that a Cursor has read, with the data as it is stored there: what Write of all
+// its messages would write takes much longer to pack. as returns the connection that Write would get for
+// one of the chunk. CopyChunk reports false if Write has to do it: because the chunk is packed in another
+// way, is much smaller or larger than those of Write, or because one of its connections has another id or
+// header, or no record in the bag so far.
+func (w *Writer) CopyChunk(c rosbag.Chunk, as func(*rosbag.Connection) *rosbag.Connection) (copied bool,
+	err error) {
 	whole, ok := c.(*cursor.Whole)
 	switch want := int64(w.o.ChunkBytes); {
 	case w.closed:
 		return false, rosbag.ErrClosed
 	case w.failed() != nil:
 		return false, w.failed()
-	case !ok || whole.Compression != w.o.Compression || whole.Bytes < want/2 || whole.Bytes > 2*want && len(whole.Entries) > 1:
+	case !ok || whole.Compression != w.o.Compression || whole.Bytes < want/2 || whole.Bytes > 2*want &&
+		len(whole.Entries) > 1:
 		return false, nil
 	}
 	for i := range whole.Slots {
@@ -30,7 +33,8 @@ func (w *Writer) CopyChunk(c rosbag.Chunk, as func(*rosbag.Connection) *rosbag.C
 		if err != nil {
 			return false, err
 		}
-		if own.ID != in.ID || own.Topic != in.Topic || !slices.Equal(own.Header, in.Header) || !whole.Recorded[i] && !w.records.Has(own.ID) {
+		if own.ID != in.ID || own.Topic != in.Topic || !slices.Equal(own.Header, in.Header) ||
+			!whole.Recorded[i] && !w.records.Has(own.ID) {
 			return false, nil
 		}
 	}
@@ -49,8 +53,11 @@ func (w *Writer) CopyChunk(c rosbag.Chunk, as func(*rosbag.Connection) *rosbag.C
 	if err := w.drain(); err != nil {
 		return false, err
 	}
-	b := slices.Grow(w.packed[:0], wire.ChunkHeaderBytes(s.Compression)+len(whole.Stored)+len(whole.Used)*wire.IndexHeaderBytes+len(whole.Entries)*wire.IndexEntryBytes)
-	b = wire.AppendChunkHeader(b, s.Compression, crc32.Checksum(whole.Stored, wire.Castagnoli), int(whole.Bytes), len(whole.Stored))
+	b := slices.Grow(w.packed[:0],
+		wire.ChunkHeaderBytes(s.Compression)+len(whole.Stored)+
+			len(whole.Used)*wire.IndexHeaderBytes+len(whole.Entries)*wire.IndexEntryBytes)
+	b = wire.AppendChunkHeader(b, s.Compression, crc32.Checksum(whole.Stored, wire.Castagnoli),
+		int(whole.Bytes), len(whole.Stored))
 	s.Record, s.Counts, s.PayloadBytes = whole.Append(append(b, whole.Stored...), nil, nil)
 	w.packed = s.Record[:0]
 	return true, w.writeChunk(&s)

@@ -85,15 +85,17 @@ func (e *expander) longOption(arg string) error {
 	return nil
 }
 
-// addressFollows reports whether the value of o is an optional address, and the next argument has the form of an
-// address, which no topic and no bag has. The name of a machine alone may be that of a topic; localhost is none.
+// addressFollows reports whether the value of o is an optional address, and the next argument has the
+// form of an address, which no topic and no bag has. The name of a machine alone may be that of a topic;
+// localhost is none.
 func (e *expander) addressFollows(o *option) bool {
 	if !o.Value.address || len(e.rest) == 0 {
 		return false
 	}
 	word := e.rest[0]
 	_, noIP := netip.ParseAddr(word)
-	return noIP == nil || word == "localhost" || hostPort().MatchString(word) || o.Value.port && port().MatchString(word)
+	return noIP == nil || word == "localhost" || hostPort().MatchString(word) || o.Value.port &&
+		port().MatchString(word)
 }
 
 // bare reports whether the option may stand without a value.
@@ -156,8 +158,9 @@ func (e *expander) emit(o *option, value string) {
 	e.options = append(e.options, "--"+o.Name+"="+value)
 }
 
-// find returns the option with a long name, or with an unambiguous abbreviation of it. If an abbreviation fits exactly
-// one option that rosbag has, it means that option: our own options must not make abbreviations of rosbag ambiguous.
+// find returns the option with a long name, or with an unambiguous abbreviation of it. If an abbreviation
+// fits exactly one option that rosbag has, it means that option: our own options must not make
+// abbreviations of rosbag ambiguous.
 func (e *expander) find(name string) (*option, error) {
 	if o, ok := e.long[name]; ok {
 		return o, nil

@@ -77,7 +77,8 @@ func (o *option) at() string {
 	return "--" + o.Name
 }
 
-// valueText returns a value and what is wrong with it. A reason that begins with the value does not repeat it.
+// valueText returns a value and what is wrong with it. A reason that begins with the value does not
+// repeat it.
 func valueText(value, reason string) string {
 	if quoted := strconv.Quote(value); !strings.HasPrefix(reason, quoted) {
 		return quoted + ": " + reason
@@ -85,8 +86,8 @@ func valueText(value, reason string) string {
 	return reason
 }
 
-// withoutCredentials removes credentials from URLs: user, password and, for http, the query. The query of another URL
-// is removed if its endpoint has a password, which is an error later on.
+// withoutCredentials removes credentials from URLs: user, password and, for http, the query. The query of
+// another URL is removed if its endpoint has a password, which is an error later on.
 func withoutCredentials(values []string) []string {
 	shown := slices.Clone(values)
 	for i, v := range shown {

@@ -22,10 +22,13 @@ func (p *Program) kong() (*kong.Kong, error) {
 				tag += fmt.Sprintf("%s:%q ", tags[i], tags[i+1])
 			}
 		}
-		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("F%d", len(fields)), Type: t, Tag: reflect.StructTag(strings.TrimSpace(tag))})
+		fields = append(fields,
+			reflect.StructField{Name: fmt.Sprintf("F%d", len(fields)), Type: t,
+				Tag: reflect.StructTag(strings.TrimSpace(tag))})
 	}
 	if p.Words.Name != "" {
-		add(reflect.TypeFor[[]string](), "arg", "x", "optional", "x", "name", p.Words.Name, "help", lines(p.Words.Help))
+		add(reflect.TypeFor[[]string](), "arg", "x", "optional", "x", "name", p.Words.Name, "help",
+			lines(p.Words.Help))
 	}
 	for _, g := range p.Groups {
 		title := g.Title
@@ -33,13 +36,17 @@ func (p *Program) kong() (*kong.Kong, error) {
 			title += ":"
 		}
 		for _, o := range g.Options {
-			add(o.Value.field(), "name", o.Name, "short", o.Short, "aliases", strings.Join(o.Aliases, ","), "group", title, "placeholder", o.arg(),
-				"default", o.Default, "enum", strings.Join(o.Value.choices, ","), "sep", "none", "help", lines(o.Help))
+			add(o.Value.field(), "name", o.Name, "short", o.Short, "aliases", strings.Join(o.Aliases, ","),
+				"group", title, "placeholder", o.arg(),
+				"default", o.Default, "enum", strings.Join(o.Value.choices, ","), "sep", "none", "help",
+				lines(o.Help))
 		}
 	}
-	help := p.Help + "\n\nOptions may also be set in the environment: --an-option as " + p.prefix() + "AN_OPTION, a list with one value in each line; " +
+	help := p.Help + "\n\nOptions may also be set in the environment: --an-option as " + p.prefix() +
+		"AN_OPTION, a list with one value in each line; " +
 		"and in the file of --config as an_option: VALUE."
-	return kong.New(reflect.New(reflect.StructOf(fields)).Interface(), kong.Name(p.Name), kong.Description(help), kong.UsageOnError(),
+	return kong.New(reflect.New(reflect.StructOf(fields)).Interface(), kong.Name(p.Name),
+		kong.Description(help), kong.UsageOnError(),
 		kong.Vars{"version": p.Name + " " + p.Version})
 }
 

@@ -13,7 +13,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
-// maxFileBytes is the limit of the size of a configuration file: ten times the size of a file with all options.
+// maxFileBytes is the limit of the size of a configuration file: ten times the size of a file with all
+// options.
 const maxFileBytes = 256 << 10
 
 // readFile sets options from the YAML file at path.
@@ -33,8 +34,9 @@ func readFile(path string, all []*option) error {
 	return readYAML(path, text, all)
 }
 
-// readYAML is readFile for the text of a file. It accepts one mapping of options to values, lists of values or mappings
-// of values. It follows no aliases, so that its cost is linear in the length of the text.
+// readYAML is readFile for the text of a file. It accepts one mapping of options to values, lists of
+// values or mappings of values. It follows no aliases, so that its cost is linear in the length of the
+// text.
 func readYAML(path string, text []byte, all []*option) error {
 	loader, err := yaml.NewLoader(strings.NewReader(string(text)))
 	if err != nil {
@@ -69,7 +71,8 @@ func (r *fileReader) syntaxError(text []byte, err error) error {
 		return fmt.Errorf("%s: %w", r.path, err)
 	}
 	at := where.Mark.Line
-	if where.ContextMark.Line > 0 && !strings.Contains(where.ContextMsg, "block") { // the unterminated element begins there
+	// the unterminated element begins there
+	if where.ContextMark.Line > 0 && !strings.Contains(where.ContextMsg, "block") {
 		at = where.ContextMark.Line
 	}
 	lines := strings.Split(string(text), "\n")
@@ -86,7 +89,8 @@ func (r *fileReader) syntaxError(text []byte, err error) error {
 	if r.secret {
 		return fmt.Errorf("%s:%d: not valid YAML (%s)", r.path, at, hint)
 	}
-	return fmt.Errorf("%s:%d: not valid YAML: %s in %q (%s)", r.path, at, where.Message, abbreviate(lines[at-1]), hint)
+	return fmt.Errorf("%s:%d: not valid YAML: %s in %q (%s)", r.path, at, where.Message,
+		abbreviate(lines[at-1]), hint)
 }
 
 // tabIndented returns the first line, from line at on, that is indented by a tab, or at.
@@ -126,7 +130,8 @@ func (r *fileReader) holdsSecret(text string) bool {
 
 // errorAt returns an error about a key.
 func (r *fileReader) errorAt(n *yaml.Node, key, format string, args ...any) error {
-	return &placedError{n.Line, fmt.Sprintf("%s:%d: %s: %s", r.path, n.Line, key, fmt.Sprintf(format, args...))}
+	return &placedError{n.Line,
+		fmt.Sprintf("%s:%d: %s: %s", r.path, n.Line, key, fmt.Sprintf(format, args...))}
 }
 
 func (r *fileReader) root(n *yaml.Node) error {
@@ -135,7 +140,8 @@ func (r *fileReader) root(n *yaml.Node) error {
 		if !r.secret {
 			found = fmt.Sprintf(", not %q", abbreviate(describe(n)))
 		}
-		return fmt.Errorf("%s:%d: want KEY: VALUE on each line, with a blank after the colon%s", r.path, n.Line, found)
+		return fmt.Errorf("%s:%d: want KEY: VALUE on each line, with a blank after the colon%s", r.path,
+			n.Line, found)
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if err := r.entry(n.Content[i], n.Content[i+1]); err != nil {
@@ -159,7 +165,8 @@ func describe(n *yaml.Node) string {
 // entry reads one key with its value.
 func (r *fileReader) entry(key, value *yaml.Node) error {
 	if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
-		return &placedError{key.Line, fmt.Sprintf("%s:%d: want the name of an option before the colon", r.path, key.Line)}
+		return &placedError{key.Line,
+			fmt.Sprintf("%s:%d: want the name of an option before the colon", r.path, key.Line)}
 	}
 	name := abbreviate(key.Value)
 	o := r.find(key.Value)
@@ -183,7 +190,8 @@ func (r *fileReader) entry(key, value *yaml.Node) error {
 
 // quoted returns name, quoted unless it is a plain name.
 func quoted(name string) string {
-	if strings.ContainsFunc(name, func(c rune) bool { return c != '_' && c != '-' && (c < '0' || c > 'z') }) || name == "" {
+	if strings.ContainsFunc(name,
+		func(c rune) bool { return c != '_' && c != '-' && (c < '0' || c > 'z') }) || name == "" {
 		return fmt.Sprintf("%q", name)
 	}
 	return name
@@ -203,7 +211,8 @@ func (r *fileReader) suggest(key string) string {
 	private := strings.HasPrefix(key, "__")
 	key = strings.TrimLeft(snake(strings.ToLower(key)), "_")
 	if private || key == "name" || key == "node_name" {
-		return "; ROS arguments stand on the command line only: __" + strings.TrimPrefix(key, "node_") + ":=VALUE"
+		return "; ROS arguments stand on the command line only: __" + strings.TrimPrefix(key, "node_") +
+			":=VALUE"
 	}
 	var keys []string
 	for _, o := range r.options {
@@ -262,7 +271,8 @@ func (r *fileReader) pairs(o *option, name string, n *yaml.Node) error {
 			return err
 		}
 		if lines[k] > 0 {
-			return r.errorAt(n.Content[i], name, "%s is set twice, first in line %d; remove one", abbreviate(k), lines[k])
+			return r.errorAt(n.Content[i], name, "%s is set twice, first in line %d; remove one",
+				abbreviate(k), lines[k])
 		}
 		lines[k] = n.Content[i].Line
 		v, err := r.scalar(name+": "+abbreviate(k), n.Content[i+1])
@@ -290,7 +300,8 @@ func (r *fileReader) scalar(name string, n *yaml.Node) (string, error) {
 // refuseSpecialYAML refuses anchors, aliases and tags.
 func (r *fileReader) refuseSpecialYAML(name string, n *yaml.Node) error {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		return r.errorAt(n, name, "&names and *references are not supported; write the value, in 'quotes' if it is a text")
+		return r.errorAt(n, name,
+			"&names and *references are not supported; write the value, in 'quotes' if it is a text")
 	}
 	if !strings.HasPrefix(n.Tag, "!!") {
 		return r.errorAt(n, name, "tags are not supported; put text that begins with ! in 'quotes'")

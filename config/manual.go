@@ -23,8 +23,8 @@ func (ManFlag) BeforeReset(app *kong.Kong) error {
 	return nil
 }
 
-// VersionFlag is an option that prints the version of the program, which kong knows as the variable version, and ends
-// it. Unlike kong's own VersionFlag, it fails if the version cannot be written.
+// VersionFlag is an option that prints the version of the program, which kong knows as the variable
+// version, and ends it. Unlike kong's own VersionFlag, it fails if the version cannot be written.
 type VersionFlag bool
 
 // BeforeReset is called by kong when the option is there.

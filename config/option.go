@@ -22,16 +22,22 @@ type Option struct {
 	Help    string   // text of any number of lines, in which ${default} stands for Default
 	Value   Value
 
-	Stock       bool // rosbag has the option: an abbreviation that fits only one such option means that option
-	Secret      bool // neither printed nor logged
-	CommandLine bool // has no key in a file and no variable
+	// rosbag has the option: an abbreviation that fits only one such option means that option
+	Stock bool
+	// neither printed nor logged
+	Secret bool
+	// has no key in a file and no variable
+	CommandLine bool
 }
 
 // Group is the options under one heading of the help.
 type Group struct {
-	Title   string // empty means no heading; several groups with one title make one
+	// empty means no heading; several groups with one title make one
+	Title   string
 	Options []Option
-	Rules   func() []Rule // conditions between values; called after all values are stored and completed (Program.Complete); nil means none
+	// conditions between values; called after all values are stored and completed (Program.Complete); nil
+	// means none
+	Rules func() []Rule
 }
 
 // option is a declared option with its other names and its values.
@@ -158,8 +164,9 @@ func (o *option) fromEnvironment() Errors {
 	return o.read()
 }
 
-// unknownVariables returns warnings about variables that begin with prefix and resemble the variable of an option, but
-// are none. Such variables are no errors: container engines derive variables from the names of services.
+// unknownVariables returns warnings about variables that begin with prefix and resemble the variable of
+// an option, but are none. Such variables are no errors: container engines derive variables from the
+// names of services.
 func unknownVariables(prefix string, all []*option) []string {
 	var names, warnings []string
 	for _, o := range all {
@@ -171,7 +178,8 @@ func unknownVariables(prefix string, all []*option) []string {
 			continue
 		}
 		if like := wording.NearestName(name, names); like != "" {
-			warnings = append(warnings, fmt.Sprintf("the variable %s is not known; did you mean %s?", name, like))
+			warnings = append(warnings,
+				fmt.Sprintf("the variable %s is not known; did you mean %s?", name, like))
 		}
 	}
 	return warnings

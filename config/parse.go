@@ -23,8 +23,8 @@ type Program struct {
 	Words   Words
 	Groups  []Group // in the order of the help
 
-	// Complete is called after the values are stored, and before the rules of the groups. It sets the variables
-	// that depend on several options; nil sets none.
+	// Complete is called after the values are stored, and before the rules of the groups. It sets the
+	// variables that depend on several options; nil sets none.
 	Complete func()
 }
 
@@ -46,8 +46,9 @@ func (s *Settings) Unknown() []string { return s.unknown }
 
 // Parse reads a command line (without the program's name), the environment, and the file that the option
 // config names, in this order of precedence, and stores the values. The error is one line that says which
-// option is wrong, where it was set, and what to write; several such errors are Errors. Options without an error are
-// stored even if others have one. An option that only prints something, such as --help, ends the process.
+// option is wrong, where it was set, and what to write; several such errors are Errors. Options without
+// an error are stored even if others have one. An option that only prints something, such as --help, ends
+// the process.
 func (p *Program) Parse(args []string) (*Settings, error) {
 	all := p.options()
 	s := &Settings{options: all}
@@ -104,7 +105,8 @@ func (p *Program) prefix() string { return strings.ToUpper(p.Name) + "_" }
 
 // options returns the options of the program without values, and --help.
 func (p *Program) options() []*option {
-	help := Option{Name: "help", Short: "h", CommandLine: true, Value: Switch(new(bool)), Help: "Show context-sensitive help."}
+	help := Option{Name: "help", Short: "h", CommandLine: true, Value: Switch(new(bool)),
+		Help: "Show context-sensitive help."}
 	help.Value.info = noField
 	all := []*option{{Option: help}}
 	for _, g := range p.Groups {
@@ -195,7 +197,8 @@ func fromEnvironmentAndFile(all []*option) (errs Errors) {
 	var bad *fs.PathError
 	switch err := readFile(path, fromFile); {
 	case errors.As(err, &bad):
-		return append(errs, file.errorAt(0, path, fmt.Sprintf("%v: name a YAML file that can be read", bad.Err)))
+		return append(errs,
+			file.errorAt(0, path, fmt.Sprintf("%v: name a YAML file that can be read", bad.Err)))
 	case err != nil:
 		var several Errors
 		if !errors.As(err, &several) {

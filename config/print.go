@@ -34,7 +34,8 @@ func (s *Settings) List() []Setting {
 		if o.key == "" || o.key == "config" {
 			continue
 		}
-		s := Setting{Key: o.key, Values: o.texts(), Origin: o.origin.String(), list: o.list(), pairs: o.pairs(), literal: o.Value.literal, group: o.group}
+		s := Setting{Key: o.key, Values: o.texts(), Origin: o.origin.String(), list: o.list(),
+			pairs: o.pairs(), literal: o.Value.literal, group: o.group}
 		switch {
 		case o.origin.place != "" && o.Secret:
 			s.Values, s.secret = []string{redacted}, true
@@ -59,8 +60,8 @@ func (s *Settings) List() []Setting {
 	return settings
 }
 
-// onUnless reports whether a switch that was not set is on nevertheless: a switch --x that has an opposite, --no-x, is on
-// unless that is set.
+// onUnless reports whether a switch that was not set is on nevertheless: a switch --x that has an
+// opposite, --no-x, is on unless that is set.
 func (s *Settings) onUnless(name string) bool {
 	i := slices.IndexFunc(s.options, func(o *option) bool { return o.Name == "no-"+name })
 	if i < 0 {

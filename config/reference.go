@@ -25,7 +25,8 @@ func (p *Program) Reference() (string, error) {
 		fmt.Fprintf(&b, "\n### %s: %s\n\n| Option | In a file | Variable | Default | |\n|---|---|---|---|---|\n", p.Name, lowerFirst(g.title))
 		for _, f := range g.flags {
 			o := all[f.Name]
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", code(usage(f)), code(o.key), code(o.Env), code(o.Default), cell(f.Help))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", code(usage(f)), code(o.key), code(o.Env),
+				code(o.Default), cell(f.Help))
 		}
 	}
 	return b.String(), nil

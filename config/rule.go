@@ -28,9 +28,9 @@ func Each(options []string, check func(value string) error, values ...string) (r
 	return rules
 }
 
-// broken returns the error of a rule, or nil if the values obey it. It returns nil also if that is not certain: one of
-// the rule's options has a wrong value; or there are errors in other options (othersWrong), and an option of the rule
-// was not set, so that its name may have been misspelled.
+// broken returns the error of a rule, or nil if the values obey it. It returns nil also if that is not
+// certain: one of the rule's options has a wrong value; or there are errors in other options
+// (othersWrong), and an option of the rule was not set, so that its name may have been misspelled.
 func (r *Rule) broken(all []*option, othersWrong bool) error {
 	if !r.Bad {
 		return nil
@@ -61,9 +61,9 @@ func (o *option) errorAbout(value, reason string) error {
 	return o.errorAt(0, value, reason)
 }
 
-// unmet returns an error about the options of a rule that were set. An option that was set elsewhere than on the
-// command line is named first: the user does not see it there. On the command line, a reason that names the option
-// stands alone.
+// unmet returns an error about the options of a rule that were set. An option that was set elsewhere than
+// on the command line is named first: the user does not see it there. On the command line, a reason that
+// names the option stands alone.
 func unmet(set []*option, reason string, all []*option) error {
 	if len(set) == 0 {
 		return &placedError{0, fileName(all) + reason}

@@ -12,14 +12,21 @@ import (
 
 // Value reads the texts of an option, and stores the values.
 type Value struct {
-	kind    kind
-	choices []string     // all values that are allowed; nil means any that read accepts
-	number  string       // for pairs: what the text after = has to be, such as "a number"
-	literal bool         // the value is no text: YAML needs no quotes around it
-	address bool         // for optional: if the next argument is an address, it is the value
-	port    bool         // for address: or if it is a port alone
-	many    bool         // for list: all words up to the next option are values
-	info    reflect.Type // type of the field with which kong prints something and ends the program; nil for other options
+	kind kind
+	// all values that are allowed; nil means any that read accepts
+	choices []string
+	// for pairs: what the text after = has to be, such as "a number"
+	number string
+	// the value is no text: YAML needs no quotes around it
+	literal bool
+	// for optional: if the next argument is an address, it is the value
+	address bool
+	// for address: or if it is a port alone
+	port bool
+	// for list: all words up to the next option are values
+	many bool
+	// type of the field with which kong prints something and ends the program; nil for other options
+	info reflect.Type
 
 	read func(text string) (set func(), err error) // reads and checks one text; set stores what it means
 }
@@ -38,15 +45,16 @@ const (
 // Func declares one value. read makes a T of the text, checks return why that T is refused, and set is called
 // with the T once all values of the command line, the environment and the file were read.
 func Func[T any](set func(T), read func(text string) (T, error), checks ...func(T) error) Value {
-	return Value{literal: reflect.TypeFor[T]().Kind() != reflect.String, read: func(text string) (func(), error) {
-		v, err := read(text)
-		for _, check := range checks {
-			if err == nil {
-				err = check(v)
+	return Value{literal: reflect.TypeFor[T]().Kind() != reflect.String,
+		read: func(text string) (func(), error) {
+			v, err := read(text)
+			for _, check := range checks {
+				if err == nil {
+					err = check(v)
+				}
 			}
-		}
-		return func() { set(v) }, err
-	}}
+			return func() { set(v) }, err
+		}}
 }
 
 // To declares one value, which is stored in to.
@@ -92,7 +100,8 @@ func Optional[T any](to *T, read func(text string) (T, error)) Value {
 func Address(to *string, standard string, bare bool) Value {
 	v := Optional(to, func(text string) (string, error) {
 		host, port, _ := net.SplitHostPort(standard)
-		if _, err := strconv.ParseUint(text, 10, 16); err == nil && bare { // before the words of a switch, which are 0 and 1, too
+		// before the words of a switch, which are 0 and 1, too
+		if _, err := strconv.ParseUint(text, 10, 16); err == nil && bare {
 			return net.JoinHostPort(host, text), nil
 		}
 		switch on, err := units.Switch(text); {
@@ -121,7 +130,8 @@ func OneOf[T any](to *T, names string, values ...T) Value {
 }
 
 // Pairs declares a list of KEY=NUMBER. Of several numbers for one key the last one is stored.
-func Pairs[N int | float64](to *map[string]N, read func(text string) (N, error), check func(key string, n N) error) Value {
+func Pairs[N int | float64](to *map[string]N, read func(text string) (N, error),
+	check func(key string, n N) error) Value {
 	v := Value{kind: pairs, literal: true, number: "a number", read: func(text string) (func(), error) {
 		key, number, ok := strings.Cut(text, "=")
 		n, err := read(number)

@@ -21,11 +21,11 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// conductor leads one run of play: pace publishes the messages, and Control steers. Its lock guards what the goroutine of
-// pace, the clock and the callers of Control share, and is the only lock that a message meets. Messages are published
-// under that lock, so that nothing is published once Pause has returned, and no clock value overtakes
-// a message. The lock is never held while waiting: tcpros.Source.Publish does not block. Methods whose names end in Locked need it.
-// See ADR 0103.
+// conductor leads one run of play: pace publishes the messages, and Control steers. Its lock guards what
+// the goroutine of pace, the clock and the callers of Control share, and is the only lock that a message
+// meets. Messages are published under that lock, so that nothing is published once Pause has returned,
+// and no clock value overtakes a message. The lock is never held while waiting: tcpros.Source.Publish
+// does not block. Methods whose names end in Locked need it. See ADR 0103.
 type conductor struct {
 	plan        *plan.Plan
 	awaited     []*plan.Topic // topics that need a subscriber before play begins
@@ -57,13 +57,17 @@ type hold struct {
 }
 
 // newConductor returns a conductor for a plan that is ready to play.
-func newConductor(o *Options, p *plan.Plan, d *source.DamageLog, t follow.TimeBase, awaited []*plan.Topic) *conductor {
+func newConductor(o *Options, p *plan.Plan, d *source.DamageLog, t follow.TimeBase,
+	awaited []*plan.Topic) *conductor {
 	c := &conductor{
-		plan: p, awaited: awaited, readahead: readahead.New(p, timeline.New(orderOf(o, d.Report), p)), damage: d,
-		time: t, rateControl: o.RateControl, watchers: watchers.New(o.OnStatus), keepAlive: o.KeepAlive, log: o.Log,
+		plan: p, awaited: awaited, readahead: readahead.New(p, timeline.New(orderOf(o, d.Report), p)),
+		damage: d,
+		time:   t, rateControl: o.RateControl, watchers: watchers.New(o.OnStatus), keepAlive: o.KeepAlive,
+		log: o.Log,
 		transport: transport.New(transport.Options{
-			Schedule:      transport.Schedule{Rate: o.Rate, Immediate: o.Immediate, Paused: o.Paused},
-			Loop:          transport.Loop{On: o.Loop, To: transport.Forever, Shift: o.LoopShift, Immediate: o.Immediate},
+			Schedule: transport.Schedule{Rate: o.Rate, Immediate: o.Immediate, Paused: o.Paused},
+			Loop: transport.Loop{On: o.Loop, To: transport.Forever, Shift: o.LoopShift,
+				Immediate: o.Immediate},
 			SkipEmpty:     o.SkipEmpty,
 			PauseOnTopics: len(o.PauseTopics) > 0,
 		}),
@@ -73,7 +77,8 @@ func newConductor(o *Options, p *plan.Plan, d *source.DamageLog, t follow.TimeBa
 		late = follow.MaxClockPeriod
 	}
 	published := output.Options{
-		Plan: p, Head: c.transport.Head(), ClockPerMessage: o.ClockPerMessage, Stamps: t.Stamps, MaxLate: late, Log: o.Log,
+		Plan: p, Head: c.transport.Head(), ClockPerMessage: o.ClockPerMessage, Stamps: t.Stamps,
+		MaxLate: late, Log: o.Log,
 		Reuse:  c.readahead.Memory.Put,
 		Wanted: wanted.New(wanted.Options{Convert: o.ToWanted, Known: o.Definitions, Log: o.Log}, p),
 	}

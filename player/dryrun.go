@@ -26,16 +26,23 @@ type Preview struct {
 
 // PreviewTopic is a topic that Run would publish.
 type PreviewTopic struct {
-	Name       string   // as published
-	Recorded   []string // names in the bags
-	Type       string
-	Messages   uint64
-	Rate       float64 // messages per second of bag time, averaged over the whole window; zero if it has no length
-	Latching   bool
-	CallerIDs  []string // the publishers that were recorded
-	Publishers []string // its present publishers
-	Listeners  []string // its present subscribers
-	Unfit      []Unfit  // those of them that want another definition than that of the bags
+	// as published
+	Name string
+	// names in the bags
+	Recorded []string
+	Type     string
+	Messages uint64
+	// messages per second of bag time, averaged over the whole window; zero if it has no length
+	Rate     float64
+	Latching bool
+	// the publishers that were recorded
+	CallerIDs []string
+	// its present publishers
+	Publishers []string
+	// its present subscribers
+	Listeners []string
+	// those of them that want another definition than that of the bags
+	Unfit []Unfit
 }
 
 // Unfit is a subscriber that wants another definition: what becomes of it, and why.
@@ -47,8 +54,9 @@ const askTime = 1500 * time.Millisecond
 // graphTimeout bounds how long a preview waits for the master.
 const graphTimeout = 2 * time.Second
 
-// DryRun returns what Run would do with o. It publishes nothing; topics that have subscribers are advertised for a moment, because
-// only then subscribers say which definition they want. If Run would refuse to play, it returns the preview together with the error.
+// DryRun returns what Run would do with o. It publishes nothing; topics that have subscribers are
+// advertised for a moment, because only then subscribers say which definition they want. If Run would
+// refuse to play, it returns the preview together with the error.
 func DryRun(ctx context.Context, o Options) (Preview, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -99,7 +107,8 @@ func preview(ctx context.Context, o *Options, g stage.Graph) (Preview, error) {
 			continue
 		}
 		pt := PreviewTopic{
-			Name: string(t.Name), Recorded: n.Recorded.List, Type: t.Type, Messages: n.Messages, Latching: t.Latching, CallerIDs: n.Callers.List,
+			Name: string(t.Name), Recorded: n.Recorded.List, Type: t.Type, Messages: n.Messages,
+			Latching: t.Latching, CallerIDs: n.Callers.List,
 		}
 		if length > 0 {
 			pt.Rate = float64(n.Messages) / length

@@ -47,12 +47,18 @@ type Options struct {
 	ByHeader    bool
 	HeaderReach time.Duration
 
-	Rate      float64 // bag time per wall time; zero means 1
-	Immediate bool    // publish without waiting for time; pausing still works
-	Paused    bool    // start paused
-	Loop      bool    // start again, forever; the gap between passes is the median gap between messages, at least 1 ms
-	LoopShift bool    // shift stamps by the length of the passes before, so that time goes on from pass to pass of a loop
-	KeepAlive bool    // stay in the graph after the last message, until the context ends
+	// bag time per wall time; zero means 1
+	Rate float64
+	// publish without waiting for time; pausing still works
+	Immediate bool
+	// start paused
+	Paused bool
+	// start again, forever; the gap between passes is the median gap between messages, at least 1 ms
+	Loop bool
+	// shift stamps by the length of the passes before, so that time goes on from pass to pass of a loop
+	LoopShift bool
+	// stay in the graph after the last message, until the context ends
+	KeepAlive bool
 
 	// NewNode, if it is not nil, opens a node with a full name. Run opens one for each
 	// original publisher, publishes its messages from there, and closes them.
@@ -65,19 +71,25 @@ type Options struct {
 	Queue    int      // messages held for each subscriber; zero means unlimited
 	Overflow Overflow // what to do when the queue of a subscriber is full
 
-	Delay              time.Duration // between advertising and the first message
-	LinkTimeout        time.Duration // wait this long for the links of subscribers that the master lists; zero means not at all
-	WaitForSubscribers bool          // begin only when each topic has a subscriber
-	WaitFor            []string      // begin only when the topics with these resolved names have a subscriber
-	WaitTimeout        time.Duration // how long to wait for subscribers before Run returns a *WaitError; zero means forever
+	// between advertising and the first message
+	Delay time.Duration
+	// wait this long for the links of subscribers that the master lists; zero means not at all
+	LinkTimeout time.Duration
+	// begin only when each topic has a subscriber
+	WaitForSubscribers bool
+	// begin only when the topics with these resolved names have a subscriber
+	WaitFor []string
+	// how long to wait for subscribers before Run returns a *WaitError; zero means forever
+	WaitTimeout time.Duration
 
 	Stamps Stamps // stamps that messages are published with; LoopShift works with StampsRecorded only
 
-	// ToWanted converts messages for subscribers that want another version of their type, if that needs no decision. Others
-	// get what was recorded. Without it such subscribers are refused, as by every publisher.
+	// ToWanted converts messages for subscribers that want another version of their type, if that needs
+	// no decision. Others get what was recorded. Without it such subscribers are refused, as by every
+	// publisher.
 	ToWanted bool
-	// Definitions knows what subscribers want that send no definition, only its md5sum; nil knows nothing. It is used by one
-	// goroutine at a time.
+	// Definitions knows what subscribers want that send no definition, only its md5sum; nil knows
+	// nothing. It is used by one goroutine at a time.
 	Definitions Definitions
 
 	Clock bool    // publish the bag time on topic clock
@@ -90,10 +102,11 @@ type Options struct {
 	// subscriber or has not changed.
 	ClockPerMessage bool
 
-	// Own are names, before name resolution, of topics that the caller publishes beside play. A recorded topic
-	// that would be published under such a name, or under that of the clock with Clock, is left out, unless
-	// Topics or Types select it: subscribers would take the old state for the present one, and a clock would
-	// jump between two times. /rosout is not such a topic: all nodes share it, and its messages name their node.
+	// Own are names, before name resolution, of topics that the caller publishes beside play. A recorded
+	// topic that would be published under such a name, or under that of the clock with Clock, is left
+	// out, unless Topics or Types select it: subscribers would take the old state for the present one,
+	// and a clock would jump between two times. /rosout is not such a topic: all nodes share it, and its
+	// messages name their node.
 	Own []string
 
 	Log *zap.Logger // nil means none
@@ -114,8 +127,8 @@ type Options struct {
 //
 //	Find(typ string) ([]Definition, error)
 //
-// which returns the definitions of a type, the best one first; none if the type is not known. The error says why a type
-// that is there has no usable definition.
+// which returns the definitions of a type, the best one first; none if the type is not known. The error
+// says why a type that is there has no usable definition.
 type Definitions = mismatch.Known
 
 // Definition is the definition of a message type: Type, MD5Sum and Text.
@@ -203,13 +216,15 @@ func (o Options) withDefaults() (Options, error) {
 	case checkRate(o.Rate) != nil:
 		return o, checkRate(o.Rate)
 	case !(o.Hz >= minHz) || o.Hz > maxHz: // also NaN
-		return o, &control.OptionError{Option: "Hz", Reason: fmt.Sprintf("must be between %g and %g", minHz, maxHz)}
+		return o, &control.OptionError{Option: "Hz",
+			Reason: fmt.Sprintf("must be between %g and %g", minHz, maxHz)}
 	case o.Start < 0, o.Duration < 0, o.HeaderReach < 0, o.Delay < 0, o.LinkTimeout < 0, o.WaitTimeout < 0:
 		return o, &control.OptionError{Option: "Start, Duration, HeaderReach, Delay, LinkTimeout or WaitTimeout", Reason: "is negative"}
 	case o.Stamps != StampsRecorded && o.Stamps != StampsNow && o.Stamps != StampsClock:
 		return o, &control.OptionError{Option: "Stamps", Reason: "is none of the constants"}
 	case o.Stamps == StampsClock && (o.Clock || o.Immediate):
-		return o, &control.OptionError{Option: "Stamps", Reason: "follows a clock: neither Clock nor Immediate go with that"}
+		return o, &control.OptionError{Option: "Stamps",
+			Reason: "follows a clock: neither Clock nor Immediate go with that"}
 	case o.SkipEmpty < 0:
 		return o, &control.OptionError{Option: "SkipEmpty", Reason: "is negative"}
 	case o.Overflow != OverflowDrop && o.Overflow != OverflowBlock:
@@ -223,7 +238,8 @@ func (o Options) withDefaults() (Options, error) {
 // checkRate returns an *OptionError for an invalid rate.
 func checkRate(rate float64) error {
 	if !(rate >= control.MinRate && rate <= control.MaxRate) { // also NaN
-		return &control.OptionError{Option: "Rate", Reason: fmt.Sprintf("must be between %g and %g", control.MinRate, control.MaxRate)}
+		return &control.OptionError{Option: "Rate",
+			Reason: fmt.Sprintf("must be between %g and %g", control.MinRate, control.MaxRate)}
 	}
 	return nil
 }
@@ -264,8 +280,11 @@ func planOf(o *Options, publish bool) plan.Options {
 		own = append(slices.Clone(own), output.ClockTopic)
 	}
 	return plan.Options{
-		Log: o.Log, Topics: o.Topics, Types: o.Types, Exclude: o.Exclude, Regex: o.Regex, Rename: o.Rename, Prefix: o.Prefix,
-		Deny: o.Deny, WaitFor: o.WaitFor, Start: o.Start, Duration: o.Duration, PauseTopics: o.PauseTopics, ClockTopics: o.ClockTopics, Own: own,
-		FindStamps: publish && (o.Stamps != StampsRecorded || o.LoopShift), CopyStamped: publish && o.Stamps != StampsRecorded,
+		Log: o.Log, Topics: o.Topics, Types: o.Types, Exclude: o.Exclude, Regex: o.Regex, Rename: o.Rename,
+		Prefix: o.Prefix,
+		Deny:   o.Deny, WaitFor: o.WaitFor, Start: o.Start, Duration: o.Duration, PauseTopics: o.PauseTopics,
+		ClockTopics: o.ClockTopics, Own: own,
+		FindStamps: publish && (o.Stamps != StampsRecorded || o.LoopShift), CopyStamped: publish &&
+			o.Stamps != StampsRecorded,
 	}
 }

@@ -18,8 +18,9 @@ import (
 // A longer delay moves the schedule: a minute of waiting is not followed by a burst of messages.
 const maxCatchUp = 100 * time.Millisecond
 
-// maxOwnDelay is the longest delay of the pacer itself that play makes up for. A longer one means that the whole program
-// did not run: somebody stopped it (Ctrl+Z, SIGSTOP), or the virtual machine stood still. That moves the schedule, too.
+// maxOwnDelay is the longest delay of the pacer itself that play makes up for. A longer one means that
+// the whole program did not run: somebody stopped it (Ctrl+Z, SIGSTOP), or the virtual machine stood
+// still. That moves the schedule, too.
 const maxOwnDelay = time.Second
 
 // When the log first names the subscribers that block play, and how often it repeats them.
@@ -34,8 +35,8 @@ type pacer struct {
 	nextCheck time.Duration // when the next item is checked, unless the program does not run
 }
 
-// pace publishes the messages of the read-ahead queue when they are due, until the queue or ctx ends: it takes an item,
-// sleeps until it is due, and publishes it under the lock.
+// pace publishes the messages of the read-ahead queue when they are due, until the queue or ctx ends: it
+// takes an item, sleeps until it is due, and publishes it under the lock.
 func (c *conductor) pace(ctx context.Context) {
 	c.time.Attach()
 	queue := c.readahead.Queue
@@ -130,8 +131,8 @@ func (c *conductor) playItem(ctx context.Context, it *readahead.Item, starved bo
 	}
 }
 
-// noteStopLocked notes that play checks an item so late that the program cannot have run meanwhile. The clock of a
-// simulator may advance in long steps, which say nothing about this program.
+// noteStopLocked notes that play checks an item so late that the program cannot have run meanwhile. The
+// clock of a simulator may advance in long steps, which say nothing about this program.
 func (c *conductor) noteStopLocked(w *itemWait) {
 	late := w.now - c.pacer.nextCheck
 	c.pacer.nextCheck = w.now
@@ -139,7 +140,8 @@ func (c *conductor) noteStopLocked(w *itemWait) {
 		return
 	}
 	w.blocked = true
-	c.log.Warn("the program was stopped for a while: play continues where it was", zap.Duration("for", late.Round(time.Millisecond)))
+	c.log.Warn("the program was stopped for a while: play continues where it was",
+		zap.Duration("for", late.Round(time.Millisecond)))
 }
 
 // itemWait is the state of the wait for one item.
@@ -221,7 +223,8 @@ func (c *conductor) beginLocked(it *readahead.Item) {
 func (c *conductor) nextPassLocked(j *readahead.Jump) {
 	now := c.time.Now()
 	c.transport.NextPass(j.To, j.Shift, now)
-	c.positionChangedLocked(now) // before the state: a node that resets when time goes back must receive the state afterwards
+	// before the state: a node that resets when time goes back must receive the state afterwards
+	c.positionChangedLocked(now)
 	c.output.SetLatched(j.Latched, true, now)
 	c.notifyChange()
 }
@@ -240,7 +243,8 @@ func (c *conductor) finishJumpLocked(it *readahead.Item) {
 // time must not receive a message from its future.
 func (c *conductor) publishLocked(it *readahead.Item, w *itemWait) {
 	o := c.output
-	var m output.Message // set field by field: a literal would be built elsewhere and copied, which takes 10 ns
+	// set field by field: a literal would be built elsewhere and copied, which takes 10 ns
+	var m output.Message
 	m.Frame, m.Private, m.Recorded, m.Alone = it.Frame, it.Route.Private, it.At.Stamp, true
 	m.At.Pos, m.At.Due = it.Pos, w.now
 	tick := o.WantsClock(it.Pos)

@@ -160,7 +160,8 @@ func (r *run) prepare(ctx context.Context) error {
 		return nil
 	}
 	r.conductor.setPhase(control.PhaseWait)
-	return stage.WaitForSubscribers(ctx, r.conductor.output.Awaited(r.conductor.awaited), r.o.WaitTimeout, r.o.Log)
+	return stage.WaitForSubscribers(ctx, r.conductor.output.Awaited(r.conductor.awaited), r.o.WaitTimeout,
+		r.o.Log)
 }
 
 // publish plays and, concurrently, publishes the clock. The clock does not depend on the goroutine that
@@ -174,7 +175,10 @@ func (r *run) publish(ctx context.Context) {
 	defer stopClock()
 	if r.o.Clock {
 		// owner: publish; ends with clockCtx.
-		wg.Go(func() { pacing.Repeat(clockCtx, time.Duration(float64(time.Second)/r.o.Hz), r.conductor.tick) })
+		wg.Go(func() {
+			pacing.Repeat(clockCtx, time.Duration(float64(time.Second)/r.o.Hz),
+				r.conductor.tick)
+		})
 	}
 	var paced sync.WaitGroup
 	// owner: publish; ends with ctx or after the last message. The pacer may lock its thread, so it

@@ -35,8 +35,8 @@ type Limit = account.Limit
 // Note is a Key and a Value about a whole bag.
 type Note = note.Note
 
-// Expectation is the rate that some topics should have: Topics, a resolved name or a glob, and Range, a RateRange.
-// ParseExpectation makes one.
+// Expectation is the rate that some topics should have: Topics, a resolved name or a glob, and Range, a
+// RateRange. ParseExpectation makes one.
 type Expectation = finding.Expectation
 
 // RateRange is a rate in Hz that topics should have: Least and Most.
@@ -50,12 +50,12 @@ type (
 	// Output names the bags, by Template, else by Name, else by Prefix:
 	//
 	//	Name     string      // NAME.bag; a trailing .bag of the name is not doubled
-	//	Template string      // may have the letters of strftime, {time}, {split} and {host}: --name-template of gorecord
+	//	Template string      // letters of strftime, {time}, {split}, {host}: --name-template of gorecord
 	//	Prefix   string      // PREFIX_<date>.bag; empty, as in the zero Output, <date>.bag
 	//	Mode     fs.FileMode // of the files, regardless of the umask; zero means 0640, reduced by the umask
 	//
-	// Names are relative to the working directory. A bag that exists is never overwritten: Run returns an error, or adds a
-	// number to the name if that comes from Template.
+	// Names are relative to the working directory. A bag that exists is never overwritten: Run returns an
+	// error, or adds a number to the name if that comes from Template.
 	Output = bagname.Output
 
 	// Sync says when the recorder waits for the disk.

@@ -10,25 +10,24 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/retention"
 )
 
-// Check returns the error with which Run would refuse to record because of o. It needs no node: resolve resolves names
-// as that of Run would. It asks no master and looks at no file.
-// See ADR 0088.
+// Check returns the error with which Run would refuse to record because of o. It needs no node: resolve
+// resolves names as that of Run would. It asks no master and looks at no file. See ADR 0088.
 func Check(o Options, resolve func(name string) (string, error)) error {
 	o.resolve = resolve
 	_, err := o.withDefaults()
 	return err
 }
 
-// Expectations returns the expectations of o, with the names that their topics have in the bag. resolve resolves names as
-// that of Run would.
+// Expectations returns the expectations of o, with the names that their topics have in the bag. resolve
+// resolves names as that of Run would.
 func Expectations(o Options, resolve func(name string) (string, error)) ([]Expectation, error) {
 	o.resolve = resolve
 	o, err := o.withDefaults()
 	return o.Expect, err
 }
 
-// CheckOutput returns the error with which Run would refuse to record now because of the directory or the name of the
-// bag. It writes nothing.
+// CheckOutput returns the error with which Run would refuse to record now because of the directory or the
+// name of the bag. It writes nothing.
 func CheckOutput(o Options) error {
 	return withOutputs(&o, func(outputs *bagfile.Series) error {
 		if !o.begins() {
@@ -38,8 +37,8 @@ func CheckOutput(o Options) error {
 	})
 }
 
-// TryOutput creates a bag as Run would, and removes it again: unlike CheckOutput it finds a directory that cannot be
-// written to.
+// TryOutput creates a bag as Run would, and removes it again: unlike CheckOutput it finds a directory
+// that cannot be written to.
 func TryOutput(o Options) error {
 	if !o.begins() { // the name is for later
 		o.Output = Output{Prefix: filepath.Join(o.Output.Dir(), "try"), Mode: o.Output.Mode}

@@ -22,8 +22,9 @@ type Control struct {
 	changed   chan struct{} // closed at the next change; nil if nobody waits for it
 }
 
-// After a burst, at most one file in splitEvery begins because somebody asks for it: with a limit such as --max-splits,
-// each file deletes an older one, and a client that asks without end would delete the history.
+// After a burst, at most one file in splitEvery begins because somebody asks for it: with a limit such as
+// --max-splits, each file deletes an older one, and a client that asks without end would delete the
+// history.
 const (
 	splitBurst = 10
 	splitEvery = 10 * time.Second
@@ -149,7 +150,8 @@ func (c *Control) Split(ctx context.Context) (closed string, err error) {
 	turn := r.splits.ReserveN(now, 1)
 	if wait := turn.DelayFrom(now); wait > 0 {
 		turn.CancelAt(now)
-		return "", fmt.Errorf("%w: the next split is possible in %v", control.ErrSplitsTooOften, wait.Round(time.Second))
+		return "", fmt.Errorf("%w: the next split is possible in %v", control.ErrSplitsTooOften,
+			wait.Round(time.Second))
 	}
 	split, err := r.in.RequestSplit(now)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 type Handover interface {
 	Begun(path string)                 // the file is recorded from now on
 	Finished(path string, bytes int64) // the file is closed and has its final name, or was recovered
-	Keeps(path string) bool            // whether Options.Retain must not delete the file yet, except for its KeepFree
-	Handed() *control.HandoverStats    // counts of the files
+	// whether Options.Retain must not delete the file yet, except for its KeepFree
+	Keeps(path string) bool
+	Handed() *control.HandoverStats // counts of the files
 }
 
 // noHandover is a Handover that needs no files.

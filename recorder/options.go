@@ -40,8 +40,10 @@ type Overflow int
 
 // The zero value drops: a slow disk must not hold up the topics of a robot.
 const (
-	OverflowDrop  Overflow = iota // drop the newest messages of the heaviest topics and count them
-	OverflowBlock                 // stop reading the sockets until there is room; one message may take half of BufferBytes
+	// drop the newest messages of the heaviest topics and count them
+	OverflowDrop Overflow = iota
+	// stop reading the sockets until there is room; one message may take half of BufferBytes
+	OverflowBlock
 )
 
 // Options says what to record, where to and how. The zero value of each field but
@@ -52,20 +54,31 @@ type Options struct {
 	Select Selection
 	Output Output
 
-	Compression rosbag.Compression // empty means none
-	Adaptive    bool               // compress less, from bz2 to lz4 to none, while compression cannot keep up
-	ChunkBytes  int                // seal a chunk that is larger than this; zero means 768 KiB
-	BufferBytes int64              // bound of all buffers together; zero means 256 MiB, Unlimited no bound. MemoryBytes says how small it can be
+	// empty means none
+	Compression rosbag.Compression
+	// compress less, from bz2 to lz4 to none, while compression cannot keep up
+	Adaptive bool
+	// seal a chunk that is larger than this; zero means 768 KiB
+	ChunkBytes int
+	// bound of all buffers together; zero means 256 MiB, Unlimited no bound. MemoryBytes says how small
+	// it can be
+	BufferBytes int64
 	Overflow    Overflow
 
-	FlushInterval time.Duration // seal a chunk that is not full at this age; zero means 1 s
-	PollInterval  time.Duration // ask the master for new topics this often, and less often in a large graph; zero means 200 ms
-	Sync          Sync
+	// seal a chunk that is not full at this age; zero means 1 s
+	FlushInterval time.Duration
+	// ask the master for new topics this often, and less often in a large graph; zero means 200 ms
+	PollInterval time.Duration
+	Sync         Sync
 
-	Limit    int           // end after this many messages on each topic; zero means none
-	Limits   []Limit       // how much of single topics is recorded
-	Duration time.Duration // end, or with Split begin the next file, after this time since the (last) start; zero means never
-	MaxBytes int64         // end, or with Split begin the next file, at this size of the file; zero means no limit
+	// end after this many messages on each topic; zero means none
+	Limit int
+	// how much of single topics is recorded
+	Limits []Limit
+	// end, or with Split begin the next file, after this time since the (last) start; zero means never
+	Duration time.Duration
+	// end, or with Split begin the next file, at this size of the file; zero means no limit
+	MaxBytes int64
 
 	// Split puts numbers into the names of files, and goes on in the next file where the
 	// recording would end. Each file begins with the latest message of each latching
@@ -114,7 +127,8 @@ type Options struct {
 	survey  time.Duration                     // graph.Graph.Survey; zero means graph.SurveyTimeout
 }
 
-// withDefaults checks the options and completes them. Check and Run return its errors before they create a file.
+// withDefaults checks the options and completes them. Check and Run return its errors before they create
+// a file.
 func (o Options) withDefaults() (Options, error) {
 	if o.resolve == nil {
 		if o.Node == nil {
@@ -157,7 +171,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("name template %q: %w", o.Output.Template, err)
 	}
 	namespace := "/"
-	if slices.ContainsFunc(o.Select.Topics, func(t string) bool { return !strings.HasPrefix(t, "/") && strings.ContainsAny(t, "*?[") }) {
+	if slices.ContainsFunc(o.Select.Topics,
+		func(t string) bool { return !strings.HasPrefix(t, "/") && strings.ContainsAny(t, "*?[") }) {
 		var err error
 		if namespace, err = o.namespace(); err != nil {
 			return o, err
@@ -204,8 +219,9 @@ func (o *Options) checkNames() error {
 	return o.checkWatched()
 }
 
-// resolveExpected gives expected topics the names that they have in the bag. A glob is about names in the graph, as in the
-// selection: it gets, too, the names in the bag of the topics that the user has named in another way.
+// resolveExpected gives expected topics the names that they have in the bag. A glob is about names in the
+// graph, as in the selection: it gets, too, the names in the bag of the topics that the user has named in
+// another way.
 func (o *Options) resolveExpected() error {
 	all := make([]finding.Expectation, len(o.Expect))
 	for i, e := range o.Expect {
@@ -242,7 +258,8 @@ func (o *Options) expectedTopic(e Expectation) (Expectation, error) {
 // expectedGlob resolves an expectation of all topics that a glob matches.
 func (o *Options) expectedGlob(e Expectation) (Expectation, error) {
 	glob := e.Topics
-	if !strings.HasPrefix(glob, "/") && !strings.HasPrefix(glob, "**") { // ** is the slash at the beginning, too
+	// ** is the slash at the beginning, too
+	if !strings.HasPrefix(glob, "/") && !strings.HasPrefix(glob, "**") {
 		namespace, err := o.namespace()
 		if err != nil {
 			return e, err
@@ -259,7 +276,8 @@ func (o *Options) expectedGlob(e Expectation) (Expectation, error) {
 	return finding.NewExpectation(glob, e.Range, inBag...), nil
 }
 
-// ErrExpectedNotSelected means that a topic of Options.Expect is certainly not recorded, so that nothing is known of it.
+// ErrExpectedNotSelected means that a topic of Options.Expect is certainly not recorded, so that nothing
+// is known of it.
 var ErrExpectedNotSelected = errors.New("a topic of which a rate is expected is not recorded: record it, too, or expect nothing of it")
 
 // ErrNotSelected means that a topic of Options.Watch is not recorded.

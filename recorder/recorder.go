@@ -27,10 +27,9 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 )
 
-// Run records until ctx is done, the duration is over, every topic has reached its
-// limit, or no file can be written. It returns when the bag is closed and
-// everything it started has ended, except after ErrDiskHangs, or if a recovery hangs. The summary is valid even with
-// an error.
+// Run records until ctx is done, the duration is over, every topic has reached its limit, or no file can
+// be written. It returns when the bag is closed and everything it started has ended, except after
+// ErrDiskHangs, or if a recovery hangs. The summary is valid even with an error.
 func Run(ctx context.Context, o Options) (control.Summary, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -101,8 +100,8 @@ func (r *session) openFirst(outputs *bagfile.Series) (*retention.Retainer, *file
 	return retain, out, nil
 }
 
-// makeRoom deletes files as Options.Retain says if there is too little room to begin a bag; otherwise watchDisk does so. In
-// the end it gives up orphans: a repair needs more room than a bag that begins.
+// makeRoom deletes files as Options.Retain says if there is too little room to begin a bag; otherwise
+// watchDisk does so. In the end it gives up orphans: a repair needs more room than a bag that begins.
 func (r *session) makeRoom(outputs *bagfile.Series, retain *retention.Retainer, orphans []string) error {
 	short := func() error { return disk.Short(retain.Free, r.o.MinSpace, r.o.MinSpaceText) }
 	err := short()
@@ -118,7 +117,8 @@ func (r *session) makeRoom(outputs *bagfile.Series, retain *retention.Retainer, 
 		return nil
 	}
 	if free, unknown := retain.Free(); unknown == nil && free < r.o.MinSpace {
-		return fmt.Errorf("%w: %s Make room, or set a smaller --min-space", ErrMinSpace, disk.LowSpace(r.o.MinSpaceText, outputs.Next(r.started)))
+		return fmt.Errorf("%w: %s Make room, or set a smaller --min-space", ErrMinSpace,
+			disk.LowSpace(r.o.MinSpaceText, outputs.Next(r.started)))
 	}
 	return fmt.Errorf("%w: make room, or set a smaller --min-space", err)
 }

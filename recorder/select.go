@@ -10,13 +10,20 @@ import (
 
 // Selection says which topics to record. The parts add up.
 type Selection struct {
-	Topics           []string // by name or as globs, or with Regex as expressions
-	All              bool     // every topic that has a publisher, now or later
-	Regex            bool     // Topics are regular expressions that match a whole name
-	Exclude          []string // expressions: leave out topics that match as a whole; not applied to Topics by name
-	Types            []string // every topic of these types, which may be globs
-	Nodes            []string // every topic that these nodes subscribe to
-	NodePublications []string // every topic that these nodes publish
+	// by name or as globs, or with Regex as expressions
+	Topics []string
+	// every topic that has a publisher, now or later
+	All bool
+	// Topics are regular expressions that match a whole name
+	Regex bool
+	// expressions: leave out topics that match as a whole; not applied to Topics by name
+	Exclude []string
+	// every topic of these types, which may be globs
+	Types []string
+	// every topic that these nodes subscribe to
+	Nodes []string
+	// every topic that these nodes publish
+	NodePublications []string
 
 	literal  []topicname.InBag   // topics that are named in full
 	resolved []topicname.InGraph // the same topics
@@ -74,8 +81,8 @@ func (s *Selection) selects(topic, typ string) bool {
 	return s.All || byName || byType
 }
 
-// maySelect reports whether a topic may be recorded although it is not named in full. Whether a type or a node
-// selects the topic is known only when the topic has a publisher.
+// maySelect reports whether a topic may be recorded although it is not named in full. Whether a type or a
+// node selects the topic is known only when the topic has a publisher.
 func (s *Selection) maySelect(resolved topicname.InGraph) bool {
 	topic := string(resolved)
 	unknown := len(s.types)+len(s.Nodes)+len(s.NodePublications) > 0

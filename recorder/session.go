@@ -24,8 +24,8 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/subscribe"
 )
 
-// session is one Run: it connects the packages, and has the loop with the timers. The goroutine of the loop owns the
-// fields.
+// session is one Run: it connects the packages, and has the loop with the timers. The goroutine of the
+// loop owns the fields.
 type session struct {
 	o       Options
 	started time.Time
@@ -53,7 +53,8 @@ func (r *session) run(ctx context.Context) error {
 		r.subs.NoteWaiting()
 		r.noteMaster()
 		if r.noMaster.Load() {
-			r.o.Log.Warn("the master never answered: no topic could be recorded", zap.String("master", r.o.Node.MasterURI()))
+			r.o.Log.Warn("the master never answered: no topic could be recorded",
+				zap.String("master", r.o.Node.MasterURI()))
 		}
 		r.subs.Close()
 	}()
@@ -165,11 +166,13 @@ func (r *session) listen() error {
 	}
 	s := r.o.Snapshot
 	r.o.Log.Info("Keeping the latest messages for snapshots", zap.String("trigger", name),
-		zap.Int64("bytes", s.Bytes), zap.Duration("pre-roll", s.PreRoll), zap.Duration("post-roll", s.PostRoll))
+		zap.Int64("bytes", s.Bytes), zap.Duration("pre-roll", s.PreRoll),
+		zap.Duration("post-roll", s.PostRoll))
 	return r.subs.Listen(topicname.InGraph(name), r.o.Select.selects, r.sink.Snapshotter.OnMessages)
 }
 
-// noteMaster notes whether the master has ever answered, and which parts of its replies could not be read or used.
+// noteMaster notes whether the master has ever answered, and which parts of its replies could not be read
+// or used.
 func (r *session) noteMaster() {
 	r.noMaster.Store(r.o.Node.Master().LastContact().Answers == 0)
 	now, ever := r.o.Node.Unread()
@@ -186,7 +189,8 @@ func (r *session) lossesNow() control.Summary {
 	return s
 }
 
-// missing returns the names in the graph of the topics that are recorded or watched by name: any of them may be misspelled.
+// missing returns the names in the graph of the topics that are recorded or watched by name: any of them
+// may be misspelled.
 func (r *session) missing() (all []string) {
 	named := r.o.Select.resolved
 	if r.o.Watch != nil {
@@ -213,8 +217,8 @@ func (r *session) over() <-chan time.Time {
 // diskEvery is how often the free space is checked, and old files are deleted.
 const diskEvery = time.Second
 
-// repairOrphans begins to repair the orphans, or only logs their names. end ends the repair; the caller passes the
-// error of the recording to end.
+// repairOrphans begins to repair the orphans, or only logs their names. end ends the repair; the caller
+// passes the error of the recording to end.
 func (r *session) repairOrphans(ctx context.Context, found []string) (end func(error)) {
 	p := r.sink
 	if !r.o.Recover {
@@ -231,9 +235,11 @@ func (r *session) repairOrphans(ctx context.Context, found []string) (end func(e
 		}
 	}
 	stop := repair.Start(ctx, repair.Options{
-		Series: p.Bags.Outputs, Log: r.o.Log, Finished: p.Bags.Handover.Finished, Kept: func(bag, original string) { p.Bags.Retain.Recovered(p.Bags.Outputs, bag, original) },
+		Series: p.Bags.Outputs, Log: r.o.Log, Finished: p.Bags.Handover.Finished,
+		Kept:    func(bag, original string) { p.Bags.Retain.Recovered(p.Bags.Outputs, bag, original) },
 		Trying:  func(orphan string) func(later bool) { return p.Bags.Retain.Trying(p.Bags.Outputs, orphan) },
-		Crowded: func() bool { return r.in.Usage().Crowded(r.o.MemoryBytes()) }, Buffer: r.o.MemoryBytes(), MinSpace: r.o.MinSpace,
+		Crowded: func() bool { return r.in.Usage().Crowded(r.o.MemoryBytes()) }, Buffer: r.o.MemoryBytes(),
+		MinSpace: r.o.MinSpace,
 	}, append(waiting, others...))
 	return func(err error) { stop(!errors.Is(err, ErrDiskHangs)) } // a repair would hang on the same disk
 }
@@ -292,8 +298,8 @@ func (r *session) record(ctx context.Context) error {
 	}
 }
 
-// tick calls what has to be called regularly: it seals an old chunk, begins a new file, starts a sync, and logs
-// news.
+// tick calls what has to be called regularly: it seals an old chunk, begins a new file, starts a sync,
+// and logs news.
 func (r *session) tick(now time.Time) {
 	r.wall.Look(now, r.o.Log)
 	r.in.Tick(now)
@@ -308,8 +314,8 @@ func (r *session) close() error {
 	return r.sink.Close()
 }
 
-// abandon ends the intake and counts as lost all messages that are not in a file: the disk hangs, and Run does
-// not wait for it.
+// abandon ends the intake and counts as lost all messages that are not in a file: the disk hangs, and Run
+// does not wait for it.
 func (r *session) abandon() {
 	r.sink.Abandoned.Store(true)
 	r.in.Abandon()

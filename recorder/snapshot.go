@@ -9,13 +9,16 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
-// Snapshot says which messages the bag of a snapshot has. No message is in two snapshots, except latched ones: a
-// snapshot soon after another begins where that one ended.
+// Snapshot says which messages the bag of a snapshot has. No message is in two snapshots, except latched
+// ones: a snapshot soon after another begins where that one ended.
 type Snapshot struct {
-	Mode     control.SnapshotMode
-	PreRoll  time.Duration // how far a snapshot reaches back before the trigger; zero means as far as Bytes allow
-	Bytes    int64         // memory for the pre-roll, at most three quarters of the buffer; zero means three quarters
-	PostRoll time.Duration // how long a snapshot goes on after the trigger; another trigger in this time extends it
+	Mode control.SnapshotMode
+	// how far a snapshot reaches back before the trigger; zero means as far as Bytes allow
+	PreRoll time.Duration
+	// memory for the pre-roll, at most three quarters of the buffer; zero means three quarters
+	Bytes int64
+	// how long a snapshot goes on after the trigger; another trigger in this time extends it
+	PostRoll time.Duration
 }
 
 // withDefaults checks the options. buffer is the bound of all memory, negative for none.
@@ -40,5 +43,6 @@ func (s Snapshot) withDefaults(o *Options, buffer int64) (Snapshot, error) {
 
 // ring returns the options of the ring.
 func (s Snapshot) ring() ring.Options {
-	return ring.Options{Most: s.Bytes, Window: s.PreRoll, PostRoll: s.PostRoll, Only: s.Mode == control.SnapshotOnly}
+	return ring.Options{Most: s.Bytes, Window: s.PreRoll, PostRoll: s.PostRoll,
+		Only: s.Mode == control.SnapshotOnly}
 }

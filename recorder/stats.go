@@ -42,7 +42,8 @@ func (r *session) summary(d time.Duration) control.Summary {
 		s.Files = append(s.Files, control.FileSummary{File: s.File, Bytes: bytes})
 	}
 	for _, t := range s.Topics {
-		if len(t.Publishers)+t.Former.Count+t.Refused+t.Unlinked.Count == 0 && slices.Contains(r.o.Select.literal, topicname.InBag(t.Topic)) {
+		if len(t.Publishers)+t.Former.Count+t.Refused+t.Unlinked.Count == 0 &&
+			slices.Contains(r.o.Select.literal, topicname.InBag(t.Topic)) {
 			s.Missing = append(s.Missing, t.Topic)
 		}
 	}

@@ -41,18 +41,21 @@ func (r *session) wire(outputs *bagfile.Series, retain *retention.Retainer, out 
 
 // health returns the configuration of the watcher of topics.
 func (o *Options) health(accounts health.Accounts, own *annotations.Writer) health.Config {
-	return health.Config{Log: o.Log, Sim: o.sim, Expect: o.Expect, Accounts: accounts, IsPlayer: o.graph().IsPlayer, Mark: own.FindingMark}
+	return health.Config{Log: o.Log, Sim: o.sim, Expect: o.Expect, Accounts: accounts,
+		IsPlayer: o.graph().IsPlayer, Mark: own.FindingMark}
 }
 
 // intake returns the configuration of the intake of a recording that begins at begun.
 func (o *Options) intake(encoder *encode.Encoder, begun time.Time) intake.Config {
 	c := intake.Config{
-		Log:      o.Log,
-		Node:     o.Node.Name(),
-		Flush:    o.FlushInterval,
-		Limits:   o.limits(),
-		Memory:   memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes, Blocks: o.Overflow == OverflowBlock},
-		Rotation: rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt, Stopped: o.Begin == control.StateStopped},
+		Log:    o.Log,
+		Node:   o.Node.Name(),
+		Flush:  o.FlushInterval,
+		Limits: o.limits(),
+		Memory: memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes,
+			Blocks: o.Overflow == OverflowBlock},
+		Rotation: rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt,
+			Stopped: o.Begin == control.StateStopped},
 		NoRepeat: o.NoRepeatLatched,
 		Begin:    o.Begin,
 		Sim:      o.sim,
@@ -73,14 +76,17 @@ func (o *Options) limits() []account.Limit {
 }
 
 // sinkConfig returns the configuration of the sink.
-func (r *session) sinkConfig(encoder *encode.Encoder, outputs *bagfile.Series, retain *retention.Retainer) sink.Config {
+func (r *session) sinkConfig(encoder *encode.Encoder, outputs *bagfile.Series,
+	retain *retention.Retainer) sink.Config {
 	o, in := &r.o, r.in
 	return sink.Config{
 		Log: o.Log, In: in, Accounts: in.Accounts, Buffers: &in.Buffers, Sim: o.sim,
-		Encoder: encoder, Compression: o.Compression, Report: annotations.LossReport(o.Report, r.lossesNow), ReportTopic: annotations.ReportTopic, AbortDrain: o.Hurry,
+		Encoder: encoder, Compression: o.Compression, Report: annotations.LossReport(o.Report, r.lossesNow),
+		ReportTopic: annotations.ReportTopic, AbortDrain: o.Hurry,
 		SnapshotMode: o.Snapshot.Mode,
 		Bags: files.Config{
-			Outputs: outputs, Retain: retain, Disk: disk.NewSpace(o.MinSpace, o.MinSpaceText, o.deletion(retain), outputs.Free, o.Log),
+			Outputs: outputs, Retain: retain,
+			Disk:     disk.NewSpace(o.MinSpace, o.MinSpaceText, o.deletion(retain), outputs.Free, o.Log),
 			Handover: o.handover(), OnOpen: o.onOpen, OnChange: o.Control.notify,
 		},
 	}
@@ -98,7 +104,8 @@ func (o *Options) deletion(retain *retention.Retainer) func(now time.Time) contr
 // subscriptions returns the configuration of the subscriptions.
 func (o *Options) subscriptions() subscribe.Config {
 	return subscribe.Config{
-		Node: o.Node, Log: o.Log, TCPNoDelay: o.TCPNoDelay, UDP: o.UDP, CountTopics: o.CountTopics, IsNamed: o.names, Watch: o.Watch, Tap: o.Tap,
+		Node: o.Node, Log: o.Log, TCPNoDelay: o.TCPNoDelay, UDP: o.UDP, CountTopics: o.CountTopics,
+		IsNamed: o.names, Watch: o.Watch, Tap: o.Tap,
 	}
 }
 
@@ -106,14 +113,16 @@ func (o *Options) subscriptions() subscribe.Config {
 func (o *Options) graph() *graph.Graph {
 	return &graph.Graph{
 		Node: o.Node, Log: o.Log, Interval: o.PollInterval, Survey: o.survey,
-		Lists: o.Select.lists(), Selects: o.Select.selects, Unmatched: o.Select.unmatched, Excludes: o.Select.exclude.Match,
-		Nodes: o.Select.Nodes, NodePublications: o.Select.NodePublications,
+		Lists: o.Select.lists(), Selects: o.Select.selects, Unmatched: o.Select.unmatched,
+		Excludes: o.Select.exclude.Match,
+		Nodes:    o.Select.Nodes, NodePublications: o.Select.NodePublications,
 	}
 }
 
 // encoder returns the options of the encoder.
 func (o *Options) encoder() encode.Options {
-	e := encode.Options{Log: o.Log, Compression: o.Compression, Adaptive: o.Adaptive, Room: o.MemoryBytes(), Workers: workers(o.Compression)}
+	e := encode.Options{Log: o.Log, Compression: o.Compression, Adaptive: o.Adaptive, Room: o.MemoryBytes(),
+		Workers: workers(o.Compression)}
 	if e.Room < 0 {
 		e.Room = DefaultBufferBytes
 	}

@@ -1,10 +1,11 @@
 package rosbag
 
-// Edit says how the messages of a connection change on their way into another recording. Topic, times and order stay.
+// Edit says how the messages of a connection change on their way into another recording. Topic, times and
+// order stay.
 type Edit struct {
 	Header Header // of the connection afterward
-	// Payload appends what a message becomes to dst. Without keep the message is left out, which is not reported: whoever
-	// made the Edit knows why. An error ends the copy. Nil leaves payloads as they are.
+	// Payload appends what a message becomes to dst. Without keep the message is left out, which is not
+	// reported: whoever made the Edit knows why. An error ends the copy. Nil leaves payloads as they are.
 	Payload func(dst, payload []byte, t Time) (out []byte, keep bool, err error)
 }
 

@@ -18,7 +18,8 @@ type EncryptedError struct {
 
 // Error implements error.
 func (e *EncryptedError) Error() string {
-	s := fmt.Sprintf("%v: its messages and topics need the GPG key of %.80q (%s)", ErrEncrypted, e.User, e.Encryptor)
+	s := fmt.Sprintf("%v: its messages and topics need the GPG key of %.80q (%s)", ErrEncrypted, e.User,
+		e.Encryptor)
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}

@@ -128,14 +128,18 @@ func (e *EncodingError) Error() string {
 	if e.ROS2 {
 		want = `ROS 2 has "cdr"`
 	}
-	return fmt.Sprintf("messages of topic %.200q are left out: they are encoded as %.80q %s, where %s", e.Topic, e.Encoding, schema, want)
+	return fmt.Sprintf("messages of topic %.200q are left out: they are encoded as %.80q %s, where %s",
+		e.Topic, e.Encoding, schema, want)
 }
 
 // TopicError says what is wrong with messages of a topic. It matches ErrCorrupt, unless the topic is left
 // out: then the recording is as it was written.
 type TopicError struct {
-	Conn    *Connection // with the topic and the type that selections choose by; none of the recording if the topic is left out
-	LeftOut bool        // no message of the topic is given out
+	// with the topic and the type that selections choose by; none of the recording if the topic is left
+	// out
+	Conn *Connection
+	// no message of the topic is given out
+	LeftOut bool
 	Err     error
 }
 

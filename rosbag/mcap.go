@@ -14,8 +14,8 @@ type MCAPInfo struct {
 // MCAPCounts are the numbers of messages in an MCAP file as its writer has counted them, of any encoding.
 type MCAPCounts struct {
 	Messages uint64
-	// Channels has the messages of each channel, by its id, which is that of its connection; nil if the writer
-	// has not counted them.
+	// Channels has the messages of each channel, by its id, which is that of its connection; nil if the
+	// writer has not counted them.
 	Channels map[ConnID]uint64
 }
 

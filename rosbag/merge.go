@@ -77,7 +77,8 @@ func (m *merge) next() (*Message, int, error) {
 
 // alone reports whether all messages up to t come from the lane of the message that next has returned last.
 func (m *merge) alone(t Time) bool {
-	for _, l := range m.heap[min(1, len(m.heap)):min(3, len(m.heap))] { // the earliest of the others is one of these
+	// the earliest of the others is one of these
+	for _, l := range m.heap[min(1, len(m.heap)):min(3, len(m.heap))] {
 		if !t.Before(l.time) {
 			return false
 		}

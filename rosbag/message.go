@@ -15,13 +15,13 @@ type Message struct {
 	// Order is the place of the message among those of the recording with the same time: the
 	// message with the lower Order comes first. Numbers may be missing.
 	Order uint64
-	// Chunk is set with Query.Chunks on the first message of a chunk that can be copied: all other messages of the chunk
-	// come next, in its order and with no others in between.
+	// Chunk is set with Query.Chunks on the first message of a chunk that can be copied: all other
+	// messages of the chunk come next, in its order and with no others in between.
 	Chunk Chunk
 }
 
-// Chunk is a chunk that a cursor has read, as it is stored, for a writer of the same format. It is valid until the next call
-// of Next.
+// Chunk is a chunk that a cursor has read, as it is stored, for a writer of the same format. It is valid
+// until the next call of Next.
 type Chunk interface {
 	// Counts has the number of messages of each connection, and Payload their bytes together.
 	Counts() (list []ConnCount, payload uint64)

@@ -103,7 +103,8 @@ func (s *Sequence) Info() Info {
 	return all
 }
 
-// SetFilter makes Next give out only what q selects, from the present place on; with the zero Query all messages.
+// SetFilter makes Next give out only what q selects, from the present place on; with the zero Query all
+// messages.
 func (s *Sequence) SetFilter(q Query) {
 	s.stop()
 	s.q = q
@@ -227,7 +228,8 @@ func (s *Sequence) start() {
 	for i, f := range s.files {
 		l := &lane{number: i, open: func() (Cursor, error) { return f.Open(q) }}
 		if f.Info != nil {
-			if f.Info.Messages == 0 || f.Info.End.Before(q.Start) || !q.End.IsZero() && q.End.Before(f.Info.Start) {
+			if f.Info.Messages == 0 || f.Info.End.Before(q.Start) || !q.End.IsZero() &&
+				q.End.Before(f.Info.Start) {
 				continue
 			}
 			if l.time = f.Info.Start; l.time.Before(q.Start) {

@@ -46,8 +46,8 @@ type Info struct {
 	// not be read, in that order. Nothing is lost by ErrUnindexed and by a CorruptError with Recovered
 	// set.
 	Damage []error
-	// Notes are what is worth knowing of the recording and is no damage: no message is missing. A definition was
-	// replaced, for example, or a topic without messages has a type that is not known.
+	// Notes are what is worth knowing of the recording and is no damage: no message is missing. A
+	// definition was replaced, for example, or a topic without messages has a type that is not known.
 	Notes []error
 }
 

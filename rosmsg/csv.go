@@ -11,7 +11,8 @@ import (
 // echo -p does: "%time,field.header.seq,…", without a line break. Arrays have a column
 // for each element of this value.
 func (v Value) AppendCSVHeader(dst []byte, o TextOptions) ([]byte, error) {
-	w := csvWriter{cursor: v.cursor(), dst: append(dst, "%time,"...), start: len(dst), o: o, names: true, name: []byte("field")}
+	w := csvWriter{cursor: v.cursor(), dst: append(dst, "%time,"...), start: len(dst), o: o, names: true,
+		name: []byte("field")}
 	return w.line(v)
 }
 
@@ -21,7 +22,9 @@ func (v Value) AppendCSVHeader(dst []byte, o TextOptions) ([]byte, error) {
 // nanoseconds; uint8[] and char[] are left out, as Python 3 does. The options leave
 // arrays and strings out altogether. Errors are those of [Value.AppendJSON].
 func (v Value) AppendCSV(dst []byte, ns int64, o TextOptions) ([]byte, error) {
-	w := csvWriter{cursor: v.cursor(), dst: append(strconv.AppendInt(dst, ns, 10), ','), start: len(dst), o: o}
+	start := len(dst)
+	dst = append(strconv.AppendInt(dst, ns, 10), ',')
+	w := csvWriter{cursor: v.cursor(), dst: dst, start: start, o: o}
 	return w.line(v)
 }
 

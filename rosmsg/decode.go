@@ -44,7 +44,8 @@ type Message struct {
 	Values []any
 }
 
-// Get returns the value of a field, or nil if the type has no such field. It takes no path: Get("linear").(*Message).Get("x").
+// Get returns the value of a field, or nil if the type has no such field. It takes no path:
+// Get("linear").(*Message).Get("x").
 func (m *Message) Get(name string) any {
 	if i := m.Type.field(name); i >= 0 {
 		return m.Values[i]
@@ -56,7 +57,8 @@ func (m *Message) Get(name string) any {
 func (m *Message) Set(name string, value any) error {
 	i := m.Type.field(name)
 	if i < 0 {
-		return &FieldError{Type: m.Type.name, Path: name, Reason: fmt.Sprintf("%s has no field %q%s", m.Type.name, clip(name), m.Type.wire.fieldsThere())}
+		return &FieldError{Type: m.Type.name, Path: name,
+			Reason: fmt.Sprintf("%s has no field %q%s", m.Type.name, clip(name), m.Type.wire.fieldsThere())}
 	}
 	m.Values[i] = value
 	return nil

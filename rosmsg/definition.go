@@ -60,7 +60,9 @@ var separator = strings.Repeat("=", 80)
 // or no line break before it.
 func blocks(name, text string) (all []*block, strict bool, err error) {
 	if len(text) > maxDefinitionBytes {
-		return nil, false, &DefinitionError{Type: name, Reason: fmt.Sprintf("%d bytes, at most %d", len(text), maxDefinitionBytes), err: ErrLimit}
+		return nil, false,
+			&DefinitionError{Type: name,
+				Reason: fmt.Sprintf("%d bytes, at most %d", len(text), maxDefinitionBytes), err: ErrLimit}
 	}
 	if err := checkType(name, name, 0); err != nil {
 		return nil, false, err
@@ -84,19 +86,24 @@ func blocks(name, text string) (all []*block, strict bool, err error) {
 			start = false
 			typ, ok := strings.CutPrefix(trimmed, "MSG:")
 			if !ok {
-				return nil, false, &DefinitionError{Type: name, Line: i + 1, Reason: fmt.Sprintf("want MSG: and a type, got %q", clip(trimmed))}
+				return nil, false,
+					&DefinitionError{Type: name, Line: i + 1,
+						Reason: fmt.Sprintf("want MSG: and a type, got %q", clip(trimmed))}
 			}
 			typ = strings.TrimFunc(typ, isSpace)
 			if err := checkType(name, typ, i+1); err != nil {
 				return nil, false, err
 			}
 			if len(all) > 4*maxTypes {
-				return nil, false, &DefinitionError{Type: name, Line: i + 1, Reason: fmt.Sprintf("more than %d blocks", 4*maxTypes), err: ErrLimit}
+				return nil, false,
+					&DefinitionError{Type: name, Line: i + 1,
+						Reason: fmt.Sprintf("more than %d blocks", 4*maxTypes), err: ErrLimit}
 			}
 			current = &block{name: modern(typ), line: i + 2}
 			all = append(all, current)
 			begin = min(at, len(text))
-		case strings.HasSuffix(trimmed, separator) && strings.HasPrefix(strings.TrimLeftFunc(text[min(at, len(text)):], isPadding), "MSG:"):
+		case strings.HasSuffix(trimmed, separator) &&
+			strings.HasPrefix(strings.TrimLeftFunc(text[min(at, len(text)):], isPadding), "MSG:"):
 			current.text = text[begin : here+strings.LastIndex(line, separator)]
 			start, strict = true, false
 		}
@@ -107,8 +114,8 @@ func blocks(name, text string) (all []*block, strict bool, err error) {
 	return all, strict, nil
 }
 
-// Straight returns a definition as ROS writes it, for readers that accept less than this package does. One that is
-// so already stays as it is.
+// Straight returns a definition as ROS writes it, for readers that accept less than this package does.
+// One that is so already stays as it is.
 func Straight(name, definition string) (string, error) {
 	all, strict, err := blocks(name, definition)
 	if err != nil || strict {
@@ -141,9 +148,13 @@ const headerType = "std_msgs/Header"
 func checkType(root, name string, line int) error {
 	switch {
 	case len(name) > maxNameBytes:
-		return &DefinitionError{Type: clip(root), Line: line, Reason: fmt.Sprintf("name %q of %d bytes, at most %d", clip(name), len(name), maxNameBytes), err: ErrLimit}
-	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }):
-		return &DefinitionError{Type: clip(root), Line: line, Reason: fmt.Sprintf("%q is no name for a type", name)}
+		return &DefinitionError{Type: clip(root), Line: line,
+			Reason: fmt.Sprintf("name %q of %d bytes, at most %d", clip(name), len(name), maxNameBytes),
+			err:    ErrLimit}
+	case strings.ContainsFunc(name,
+		func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }):
+		return &DefinitionError{Type: clip(root), Line: line,
+			Reason: fmt.Sprintf("%q is no name for a type", name)}
 	}
 	return nil
 }
@@ -226,7 +237,8 @@ func (b *block) field(n int, code string) (fieldSpec, error) {
 	}
 	f.typ, f.name = words[0], words[1]
 	if len(f.name) > maxNameBytes {
-		return f, &DefinitionError{Type: b.name, Line: f.line, Reason: fmt.Sprintf("name of %d bytes, at most %d", len(f.name), maxNameBytes), err: ErrLimit}
+		return f, &DefinitionError{Type: b.name, Line: f.line,
+			Reason: fmt.Sprintf("name of %d bytes, at most %d", len(f.name), maxNameBytes), err: ErrLimit}
 	}
 	if !legalName(f.name, false) {
 		return f, b.fail(n, "%q is no name for a field", clip(f.name))
@@ -245,7 +257,9 @@ func (b *block) field(n int, code string) (fieldSpec, error) {
 	}
 	length, err := strconv.ParseUint(digits, 10, 64)
 	if err != nil || length > maxArrayLength {
-		return f, &DefinitionError{Type: b.name, Line: f.line, Reason: fmt.Sprintf("array of %s elements, at most %d", clip(digits), maxArrayLength), err: ErrLimit}
+		return f, &DefinitionError{Type: b.name, Line: f.line,
+			Reason: fmt.Sprintf("array of %s elements, at most %d", clip(digits), maxArrayLength),
+			err:    ErrLimit}
 	}
 	f.length = int(length)
 	return f, nil
@@ -306,7 +320,8 @@ func fitsKind(value string, k Kind) bool {
 // isSpace is what Python strips from a line.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
 
-// isPadding is what means nothing at the ends of a line: space, the NUL that ends a text of C, a byte order mark.
+// isPadding is what means nothing at the ends of a line: space, the NUL that ends a text of C, a byte
+// order mark.
 func isPadding(r rune) bool { return isSpace(r) || r == 0 || r == '\ufeff' }
 
 // clip shortens what an error quotes from a definition.

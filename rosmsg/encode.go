@@ -10,12 +10,12 @@ import (
 	"github.com/gorosbag/gorosbag/rosmsg/internal/govalue"
 )
 
-// Encode returns the payload of a message with the values of v: a map with a value for each name of a field, a struct
-// of Go, a *[Message], or a pointer to one of them. What v leaves out is zero, and so is all that is nil. A name that
-// the type does not have is an error. Errors are an [EncodeError].
+// Encode returns the payload of a message with the values of v: a map with a value for each name of a
+// field, a struct of Go, a *[Message], or a pointer to one of them. What v leaves out is zero, and so is
+// all that is nil. A name that the type does not have is an error. Errors are an [EncodeError].
 //
-// A field of a struct stands for the field of the same name, whatever the case and the underscores of both: FrameID is
-// frame_id. The tag `ros:"name"` gives it another name, and `ros:"-"` leaves it out.
+// A field of a struct stands for the field of the same name, whatever the case and the underscores of
+// both: FrameID is frame_id. The tag `ros:"name"` gives it another name, and `ros:"-"` leaves it out.
 //
 //	bool                    bool
 //	integers                a number of any Go type that is whole and fits
@@ -97,7 +97,8 @@ func (e *encoder) array(w *wire, v reflect.Value) *EncodeError {
 	case w.length >= 0 && n() != w.length:
 		return &EncodeError{Reason: fmt.Sprintf("%s: got %d elements", w.name, n())}
 	case w.elem.least == 0 && n() > maxArrayLength:
-		return &EncodeError{Reason: fmt.Sprintf("%s: %d elements without content, at most %d", w.name, n(), maxArrayLength), err: ErrLimit}
+		return &EncodeError{Reason: fmt.Sprintf("%s: %d elements without content, at most %d", w.name, n(),
+			maxArrayLength), err: ErrLimit}
 	case w.length < 0:
 		e.dst = le.AppendUint32(e.dst, uint32(n()))
 	}
@@ -129,7 +130,8 @@ func (e *encoder) message(t *Type, v reflect.Value) *EncodeError {
 	case v.Kind() == reflect.Map && v.Type().Key().Kind() == reflect.String:
 		for _, key := range v.MapKeys() {
 			if name := key.String(); t.field(name) < 0 {
-				return &EncodeError{Reason: fmt.Sprintf("%s has no field %q%s", t.name, clip(name), t.wire.fieldsThere()), err: ErrNoField}
+				return &EncodeError{Reason: fmt.Sprintf("%s has no field %q%s", t.name, clip(name),
+					t.wire.fieldsThere()), err: ErrNoField}
 			}
 		}
 		field = func(i int) reflect.Value {

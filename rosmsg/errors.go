@@ -16,7 +16,8 @@ var (
 	ErrTrailing = errors.New("bytes after the end of the message")
 	// ErrValue is matched by every [EncodeError].
 	ErrValue = errors.New("value does not fit its definition")
-	// ErrNoField is matched by every [FieldError], and by an [EncodeError] about a field that the type does not have.
+	// ErrNoField is matched by every [FieldError], and by an [EncodeError] about a field that the type
+	// does not have.
 	ErrNoField = errors.New("no such field")
 	// ErrLimit is matched by errors about something beyond one of the limits.
 	ErrLimit = errors.New("limit exceeded")
@@ -102,7 +103,8 @@ func (e *FieldError) Error() string {
 // Is matches [ErrNoField].
 func (e *FieldError) Is(target error) bool { return target == ErrNoField }
 
-// EncodeError says which value does not fit its type. It matches [ErrValue], and [ErrNoField] or [ErrLimit] by its reason.
+// EncodeError says which value does not fit its type. It matches [ErrValue], and [ErrNoField] or
+// [ErrLimit] by its reason.
 type EncodeError struct {
 	Type   string // of the message
 	Path   string // of the field, as "poses[3].position.x"; empty for the message itself

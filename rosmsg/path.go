@@ -112,7 +112,8 @@ func (p *Path) name(name string) error {
 			part = durationPart
 		}
 		if name == "secs" || name == "nsecs" {
-			p.steps = append(p.steps, step{kind: toPart, index: map[string]int{"secs": 0, "nsecs": 4}[name], wire: part})
+			p.steps = append(p.steps,
+				step{kind: toPart, index: map[string]int{"secs": 0, "nsecs": 4}[name], wire: part})
 			p.last = part
 			return nil
 		}

@@ -37,8 +37,9 @@ const (
 
 var kinds = map[string]Kind{
 	"bool": Bool, "int8": Int8, "byte": Int8, "uint8": Uint8, "char": Uint8, "int16": Int16, "uint16": Uint16,
-	"int32": Int32, "uint32": Uint32, "int64": Int64, "uint64": Uint64, "float32": Float32, "float64": Float64,
-	"string": String, "time": Time, "duration": Duration,
+	"int32": Int32, "uint32": Uint32, "int64": Int64, "uint64": Uint64, "float32": Float32,
+	"float64": Float64,
+	"string":  String, "time": Time, "duration": Duration,
 }
 
 // size is the number of bytes of a kind of fixed size, and -1 of others.
@@ -180,14 +181,16 @@ func Parse(name, definition string) (*Type, error) {
 	return ParseWith(name, definition, func(string) (string, bool) { return "", false })
 }
 
-// ParseWith is Parse for a definition that may be incomplete: missing returns the fields and constants, as text,
-// of a type that the definition lacks, such as "std_msgs/Header", and false if it does not know the type either.
+// ParseWith is Parse for a definition that may be incomplete: missing returns the fields and constants,
+// as text, of a type that the definition lacks, such as "std_msgs/Header", and false if it does not know
+// the type either.
 func ParseWith(name, definition string, missing func(name string) (text string, ok bool)) (*Type, error) {
 	all, _, err := blocks(name, definition)
 	if err != nil {
 		return nil, err
 	}
-	c := &compiler{missing: missing, blocks: make(map[string]*block, len(all)), bare: make(map[string]*block, len(all)), done: make(map[string]*Type), root: all[0]}
+	c := &compiler{missing: missing, blocks: make(map[string]*block, len(all)),
+		bare: make(map[string]*block, len(all)), done: make(map[string]*Type), root: all[0]}
 	for _, b := range all[1:] {
 		if !strings.ContainsAny(b.name, notOfFields) {
 			c.blocks[b.name] = b // the last one counts, as for ROS
@@ -228,17 +231,20 @@ type compiler struct {
 
 func (c *compiler) compile(b *block, depth int) (*Type, error) {
 	if c.types++; c.types > maxTypes {
-		return nil, &DefinitionError{Type: b.name, Reason: fmt.Sprintf("made of more than %d types", maxTypes), err: ErrLimit}
+		return nil, &DefinitionError{Type: b.name,
+			Reason: fmt.Sprintf("made of more than %d types", maxTypes), err: ErrLimit}
 	}
 	if depth > maxDepth {
-		return nil, &DefinitionError{Type: b.name, Line: b.line, Reason: fmt.Sprintf("types nest deeper than %d", maxDepth), err: ErrLimit}
+		return nil, &DefinitionError{Type: b.name, Line: b.line,
+			Reason: fmt.Sprintf("types nest deeper than %d", maxDepth), err: ErrLimit}
 	}
 	s, err := b.parse()
 	if err != nil {
 		return nil, err
 	}
 	if c.fields += len(s.fields); c.fields > maxFields {
-		return nil, &DefinitionError{Type: b.name, Reason: fmt.Sprintf("made of more than %d fields", maxFields), err: ErrLimit}
+		return nil, &DefinitionError{Type: b.name,
+			Reason: fmt.Sprintf("made of more than %d fields", maxFields), err: ErrLimit}
 	}
 	c.done[b.name] = nil
 	t := &Type{name: b.name, constants: s.constants, fields: make([]field, 0, len(s.fields))}
@@ -248,14 +254,16 @@ func (c *compiler) compile(b *block, depth int) (*Type, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.fields = append(t.fields, field{name: f.name, python: pytext.FieldName(f.name), wire: w, offset: size})
+		t.fields = append(t.fields,
+			field{name: f.name, python: pytext.FieldName(f.name), wire: w, offset: size})
 		if size < 0 || w.size < 0 {
 			size = -1
 		} else {
 			size += w.size
 		}
 		if least += w.least; least > math.MaxInt32 {
-			return nil, &DefinitionError{Type: b.name, Line: f.line, Reason: "a message of more than 2 GiB", err: ErrLimit}
+			return nil, &DefinitionError{Type: b.name, Line: f.line, Reason: "a message of more than 2 GiB",
+				err: ErrLimit}
 		}
 	}
 	t.wire = wire{kind: Struct, name: t.name, msg: t, size: size, least: least}
@@ -291,7 +299,8 @@ func (c *compiler) wire(b *block, f fieldSpec, depth int) (*wire, error) {
 	if err != nil || !f.array {
 		return elem, err
 	}
-	w := &wire{kind: Array, elem: elem, length: f.length, size: -1, least: 4, name: elem.name + "[]", stamped: elem.stamped}
+	w := &wire{kind: Array, elem: elem, length: f.length, size: -1, least: 4, name: elem.name + "[]",
+		stamped: elem.stamped}
 	if f.length < 0 {
 		return w, nil
 	}
@@ -324,7 +333,8 @@ func (c *compiler) element(b *block, f fieldSpec, depth int) (*wire, error) {
 		}
 	}
 	if t == nil {
-		return nil, &DefinitionError{Type: b.name, Line: f.line, Reason: fmt.Sprintf("%q contains itself", clip(sub.name))}
+		return nil, &DefinitionError{Type: b.name, Line: f.line,
+			Reason: fmt.Sprintf("%q contains itself", clip(sub.name))}
 	}
 	return &t.wire, nil
 }
@@ -345,7 +355,8 @@ func (c *compiler) find(f fieldSpec) (*block, error) {
 	}
 	text, ok := c.missing(f.base)
 	if !ok {
-		return nil, &DefinitionError{Type: c.root.name, Line: f.line, Reason: fmt.Sprintf("no definition of %q", clip(f.base))}
+		return nil, &DefinitionError{Type: c.root.name, Line: f.line,
+			Reason: fmt.Sprintf("no definition of %q", clip(f.base))}
 	}
 	b := &block{name: f.base, line: 1, text: text}
 	c.blocks[f.base] = b

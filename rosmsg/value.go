@@ -55,7 +55,8 @@ func (v Value) MessageType() *Type {
 	return v.wire.msg
 }
 
-// Extent returns the bytes of the value in the payload, with the lengths of strings and arrays. They are the payload's own.
+// Extent returns the bytes of the value in the payload, with the lengths of strings and arrays. They are
+// the payload's own.
 func (v Value) Extent() ([]byte, error) {
 	c := cursor{p: v.p, off: v.off}
 	if v.wire == nil {
@@ -129,8 +130,8 @@ func (v Value) Bytes() []byte {
 	return nil
 }
 
-// Wire returns the elements of an array of numbers as they are in the payload, little-endian, without the length
-// before them, and nil for other kinds. The bytes are the payload's own.
+// Wire returns the elements of an array of numbers as they are in the payload, little-endian, without the
+// length before them, and nil for other kinds. The bytes are the payload's own.
 func (v Value) Wire() []byte {
 	if v.Kind() != Array || v.wire.elem.kind >= String {
 		return nil
@@ -139,7 +140,8 @@ func (v Value) Wire() []byte {
 	if v.wire.length < 0 {
 		at += 4
 	}
-	end := at + v.Len()*int(v.wire.elem.size) // inside the payload: the count was checked when the value was made
+	// inside the payload: the count was checked when the value was made
+	end := at + v.Len()*int(v.wire.elem.size)
 	return v.p[at:end:end]
 }
 
@@ -200,8 +202,8 @@ type Member struct {
 	Value Value
 }
 
-// Members iterates over the fields of a message, in their order; over nothing for other kinds. It ends with the first
-// error.
+// Members iterates over the fields of a message, in their order; over nothing for other kinds. It ends
+// with the first error.
 func (v Value) Members() iter.Seq2[Member, error] {
 	return func(yield func(Member, error) bool) {
 		if v.Kind() != Struct {
@@ -228,7 +230,8 @@ func (v Value) Members() iter.Seq2[Member, error] {
 // that vary in size are counted from the start: [Value.Elements] is faster for all.
 func (v Value) Index(i int) (Value, error) {
 	if v.Kind() != Array {
-		return Value{}, &FieldError{Type: v.name(), Path: "[" + strconv.Itoa(i) + "]", Reason: v.Type() + " is no array"}
+		return Value{}, &FieldError{Type: v.name(), Path: "[" + strconv.Itoa(i) + "]",
+			Reason: v.Type() + " is no array"}
 	}
 	c := cursor{p: v.p, off: v.off}
 	if err := c.element(v.wire, i, v.root); err != nil {
@@ -247,7 +250,8 @@ func (c *cursor) element(w *wire, i int, root *Type) error {
 		i += n
 	}
 	if i < 0 || i >= n {
-		return &FieldError{Type: root.name, Path: "[" + strconv.Itoa(i) + "]", Reason: fmt.Sprintf("index %d of %s with %d elements", i, w.name, n)}
+		return &FieldError{Type: root.name, Path: "[" + strconv.Itoa(i) + "]",
+			Reason: fmt.Sprintf("index %d of %s with %d elements", i, w.name, n)}
 	}
 	if w.elem.size >= 0 {
 		c.off += i * int(w.elem.size) // inside the payload: the count was checked
@@ -268,7 +272,8 @@ func (v Value) Field(name string) (Value, error) {
 		i = v.wire.msg.field(name)
 	}
 	if i < 0 {
-		return Value{}, &FieldError{Type: v.name(), Path: name, Reason: fmt.Sprintf("%s has no field %q", v.Type(), clip(name))}
+		return Value{}, &FieldError{Type: v.name(), Path: name,
+			Reason: fmt.Sprintf("%s has no field %q", v.Type(), clip(name))}
 	}
 	c := cursor{p: v.p, off: v.off}
 	if err := c.field(v.wire.msg, i); err != nil {

@@ -113,8 +113,8 @@ type (
 
 // Publishing.
 type (
-	// Source is one original publisher of a topic. Frame makes the frames, of payloads; they are not checked, and a
-	// payload without its length breaks the links of all subscribers. The methods:
+	// Source is one original publisher of a topic. Frame makes the frames, of payloads; they are not
+	// checked, and a payload without its length breaks the links of all subscribers. The methods:
 	//
 	//	Publish(frame []byte)    // to every subscriber; never blocks; the frame must not change afterwards
 	//	PublishNow(frame []byte) // Publish for a single frame that is due now
@@ -212,11 +212,12 @@ func Frame(payload []byte) []byte {
 	return b
 }
 
-// LargeOf returns the destination of a large frame: what the sink's method Large returns or, if it has none, memory
-// that grows with what arrives. It is for sinks that pass messages on to others.
+// LargeOf returns the destination of a large frame: what the sink's method Large returns or, if it has
+// none, memory that grows with what arrives. It is for sinks that pass messages on to others.
 func LargeOf(sink LinkSink, frameBytes int) LargeFrame { return linksink.LargeOf(sink, frameBytes) }
 
-// Deliver passes one frame to a sink as a TCPROS link does: by Frames or, if it is longer than 128 KiB, by Large.
+// Deliver passes one frame to a sink as a TCPROS link does: by Frames or, if it is longer than 128 KiB,
+// by Large.
 func Deliver(sink LinkSink, frame []byte, received time.Time) {
 	linksink.Deliver(sink, frame, received)
 }

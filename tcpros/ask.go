@@ -7,15 +7,17 @@ import (
 	"sync"
 )
 
-// AskSubscribers returns the headers with which subscribers of topics connect, by topic: which type, md5sum and, from rospy,
-// definition they want. topics has the names of the subscribers that are expected, by the resolved name of the topic. A subscriber says this to publishers only:
-// AskSubscribers advertises the topics, sends nothing, and withdraws them when all have connected or ctx ends. Topics that the
-// node advertises already are left out.
+// AskSubscribers returns the headers with which subscribers of topics connect, by topic: which type,
+// md5sum and, from rospy, definition they want. topics has the names of the subscribers that are
+// expected, by the resolved name of the topic. A subscriber says this to publishers only: AskSubscribers
+// advertises the topics, sends nothing, and withdraws them when all have connected or ctx ends. Topics
+// that the node advertises already are left out.
 //
-// Each subscriber is told what it wants, and "*" if it takes anything: roscpp keeps the first md5sum that it is told, and
-// would refuse all other publishers.
+// Each subscriber is told what it wants, and "*" if it takes anything: roscpp keeps the first md5sum that
+// it is told, and would refuse all other publishers.
 func (n *Node) AskSubscribers(ctx context.Context, topics map[string][]string) (map[string][]Header, error) {
-	a := &asking{missing: make(map[string][]string), got: make(map[string][]Header), done: make(chan struct{})}
+	a := &asking{missing: make(map[string][]string), got: make(map[string][]Header),
+		done: make(chan struct{})}
 	for topic, callers := range topics {
 		if n.Publication(topic) == nil {
 			a.missing[topic] = slices.Clone(callers)
@@ -32,7 +34,8 @@ func (n *Node) AskSubscribers(ctx context.Context, topics map[string][]string) (
 			a.note(topic, h)
 			return nil, ""
 		}
-		p, err := n.Advertise(AdvertiseOptions{Topic: topic, Type: "*", MD5Sum: AnyMD5, Transient: true, Unfit: note})
+		p, err := n.Advertise(AdvertiseOptions{Topic: topic, Type: "*", MD5Sum: AnyMD5, Transient: true,
+			Unfit: note})
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +72,8 @@ func (a *asking) note(topic string, h Header) {
 		a.got[topic] = append(a.got[topic], h)
 	}
 	before := len(a.missing)
-	if a.missing[topic] = slices.DeleteFunc(a.missing[topic], func(s string) bool { return s == caller }); len(a.missing[topic]) == 0 {
+	if a.missing[topic] = slices.DeleteFunc(a.missing[topic],
+		func(s string) bool { return s == caller }); len(a.missing[topic]) == 0 {
 		delete(a.missing, topic)
 	}
 	if before > 0 && len(a.missing) == 0 {

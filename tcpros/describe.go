@@ -39,7 +39,8 @@ func Describe(ctx context.Context, o NodeOptions) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := endpoint.NewLocator(endpoint.NewDialer(o.LookupHost, defaultTiming().resolve), o.env).Find(ctx, o.Bind, o.Args, hostport)
+	at := endpoint.NewLocator(endpoint.NewDialer(o.LookupHost, defaultTiming().resolve), o.env).Find(ctx,
+		o.Bind, o.Args, hostport)
 	if err := endpoint.CheckAdvertised(at.Host); err != nil {
 		return nil, err
 	}
@@ -53,7 +54,8 @@ func Describe(ctx context.Context, o NodeOptions) ([]string, error) {
 	if bind == "" {
 		bind = "all addresses"
 	}
-	lines = append(lines, fmt.Sprintf("Known to others as: %s, listening on %s (%s)", at.Host, bind, at.Reason))
+	lines = append(lines,
+		fmt.Sprintf("Known to others as: %s, listening on %s (%s)", at.Host, bind, at.Reason))
 	for _, name := range []string{"imu", "~imu"} {
 		full, err := names.Resolve(name)
 		if err != nil {

@@ -39,9 +39,9 @@ var (
 	ErrUnresolved = endpoint.ErrUnresolved
 )
 
-// ConflictError is returned for a second Subscribe or Advertise of one topic, or AdvertiseService of one service: ROS
-// knows one subscription and one publication for each topic of a node. Node.Publication returns the first publication,
-// which may have any number of sources.
+// ConflictError is returned for a second Subscribe or Advertise of one topic, or AdvertiseService of one
+// service: ROS knows one subscription and one publication for each topic of a node. Node.Publication
+// returns the first publication, which may have any number of sources.
 type ConflictError struct {
 	Topic      string // resolved; or the service
 	Have, Want string // "type/md5sum" in use and requested
@@ -49,7 +49,8 @@ type ConflictError struct {
 
 // Error implements error.
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("this node already has %s, as %s; it cannot have it again, as %s", e.Topic, e.Have, e.Want)
+	return fmt.Sprintf("this node already has %s, as %s; it cannot have it again, as %s", e.Topic, e.Have,
+		e.Want)
 }
 
 // Is reports whether target is ErrConflict.

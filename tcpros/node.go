@@ -47,8 +47,8 @@ type NodeOptions struct {
 	// do. It must return soon and not call Close. nil refuses the request.
 	OnShutdown func(reason, peer string)
 
-	// Ending is closed when the program begins to end. From then on the node does not complain about a master that is
-	// away: those who stop a robot may stop all its programs at once. nil is never closed.
+	// Ending is closed when the program begins to end. From then on the node does not complain about a
+	// master that is away: those who stop a robot may stop all its programs at once. nil is never closed.
 	Ending <-chan struct{}
 
 	Log        *zap.Logger    // says what the node waits for, and which peers fail; nil means none
@@ -128,7 +128,8 @@ type graph struct {
 func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	n := &Node{
 		log: o.Log, onShutdown: o.OnShutdown, timing: defaultTiming(),
-		graph: graph{subs: map[string]*Subscription{}, pubs: map[string]*Publication{}, services: map[string]*Service{}},
+		graph: graph{subs: map[string]*Subscription{}, pubs: map[string]*Publication{},
+			services: map[string]*Service{}},
 	}
 	if n.log == nil {
 		n.log = zap.NewNop()
@@ -152,7 +153,8 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	}
 	n.name = n.names.Node
 	n.keepAlive.Store(true)
-	n.master = rosapi.NewMaster(uri, hostport, n.name, n.dialer, rosapi.NewHangWatch(n.log, n.timing.hangReport))
+	n.master = rosapi.NewMaster(uri, hostport, n.name, n.dialer,
+		rosapi.NewHangWatch(n.log, n.timing.hangReport))
 	at := endpoint.NewLocator(n.dialer, o.env).Find(ctx, o.Bind, o.Args, hostport)
 	if err := endpoint.CheckAdvertised(at.Host); err != nil {
 		return nil, err
@@ -166,7 +168,8 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 		n.log.Warn("the address that this node advertises is none of this machine, so others reach it only if something forwards their connections: "+
 			"correct ROS_IP or ROS_HOSTNAME", zap.String("advertised", at.Host))
 	}
-	n.log.Debug("listening", zap.String("bind", at.Bind), zap.String("advertised", at.Host), zap.String("why", at.Reason))
+	n.log.Debug("listening", zap.String("bind", at.Bind), zap.String("advertised", at.Host),
+		zap.String("why", at.Reason))
 	if err := n.serve(ctx, at, &o); err != nil {
 		return nil, err
 	}
@@ -193,8 +196,12 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, o *NodeOptions) 
 	n.addr.port = data.Addr().(*net.TCPAddr).Port
 	n.addr.uri = "http://" + net.JoinHostPort(n.addr.host, strconv.Itoa(api.Addr().(*net.TCPAddr).Port)) + "/"
 	n.reg = registrar.New(registrar.Options{
-		Log: n.log, Timing: n.timing.registrar, Master: n.master, URI: n.addr.uri, Params: o.Args.Params, Namespace: n.name, LoopbackDefault: at.LoopbackDefault, Ending: o.Ending,
-		SourceAddr:   func(ctx context.Context) netip.Addr { return n.dialer.SourceAddr(ctx, n.master.HostPort()) },
+		Log: n.log, Timing: n.timing.registrar, Master: n.master, URI: n.addr.uri, Params: o.Args.Params,
+		Namespace: n.name, LoopbackDefault: at.LoopbackDefault, Ending: o.Ending,
+		SourceAddr: func(ctx context.Context) netip.Addr {
+			return n.dialer.SourceAddr(ctx,
+				n.master.HostPort())
+		},
 		RosRPC:       "rosrpc://" + net.JoinHostPort(n.addr.host, strconv.Itoa(n.addr.port)),
 		SetKeepAlive: n.keepAlive.Store,
 	})
@@ -202,12 +209,15 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, o *NodeOptions) 
 	n.launch() //nolint:contextcheck // the node outlives ctx, which bounds its start only
 
 	n.connector = sublink.NewConnector(&sublink.Env{
-		CallerID: n.name, Host: n.addr.host, Bind: n.addr.bind, Log: n.log, Master: n.master, Dialer: n.dialer, Pending: n.pending,
-		Links: endpoint.ProcessLinks(), Timing: n.timing.links, KeepAlive: n.keepAlive.Load, NextLink: n.nextLink, Child: n.tasks.child,
+		CallerID: n.name, Host: n.addr.host, Bind: n.addr.bind, Log: n.log, Master: n.master,
+		Dialer: n.dialer, Pending: n.pending,
+		Links: endpoint.ProcessLinks(), Timing: n.timing.links, KeepAlive: n.keepAlive.Load,
+		NextLink: n.nextLink, Child: n.tasks.child,
 	})
 	n.calls = &service.Env{
-		CallerID: n.name, Log: n.log, Master: n.master, Dialer: n.dialer, Pending: n.pending, KeepAlive: n.keepAlive.Load,
-		Timing: n.timing.services,
+		CallerID: n.name, Log: n.log, Master: n.master, Dialer: n.dialer, Pending: n.pending,
+		KeepAlive: n.keepAlive.Load,
+		Timing:    n.timing.services,
 	}
 	server := &tcprosServer{node: n, ln: data}
 	// owner: Node; all end with Close.
@@ -284,7 +294,8 @@ func (n *Node) Subscribe(o SubscribeOptions) (*Subscription, error) {
 		return nil, &ConflictError{topic, typ + "/" + md5sum, o.Type + "/" + o.MD5Sum}
 	}
 	in := sublink.New(n.connector, topic, sublink.Options{
-		Type: o.Type, MD5Sum: o.MD5Sum, TCPNoDelay: o.TCPNoDelay, UDP: o.UDP, MaxMessageBytes: o.MaxMessageBytes, Open: o.Open, Refused: o.Refused,
+		Type: o.Type, MD5Sum: o.MD5Sum, TCPNoDelay: o.TCPNoDelay, UDP: o.UDP,
+		MaxMessageBytes: o.MaxMessageBytes, Open: o.Open, Refused: o.Refused,
 	})
 	s := &Subscription{node: n, in: in}
 	n.graph.subs[topic] = s
@@ -313,7 +324,8 @@ func (n *Node) Advertise(o AdvertiseOptions) (*Publication, error) {
 	}
 	out := publink.New(publink.Options{
 		Type: o.Type, MD5Sum: o.MD5Sum, MessageDefinition: o.MessageDefinition,
-		Latching: o.Latching, QueueFrames: o.QueueFrames, Overflow: o.Overflow, Freed: o.Freed, Unfit: o.Unfit, Links: endpoint.ProcessLinks(),
+		Latching: o.Latching, QueueFrames: o.QueueFrames, Overflow: o.Overflow, Freed: o.Freed,
+		Unfit: o.Unfit, Links: endpoint.ProcessLinks(),
 	}, topic, n.name)
 	p := &Publication{node: n, out: out, transient: o.Transient}
 	n.graph.pubs[topic] = p
@@ -360,7 +372,8 @@ func (n *Node) Publications() []string {
 func (n *Node) allPublications() []*Publication {
 	n.graph.mu.Lock()
 	defer n.graph.mu.Unlock()
-	return slices.SortedFunc(maps.Values(n.graph.pubs), func(a, b *Publication) int { return strings.Compare(a.Topic(), b.Topic()) })
+	return slices.SortedFunc(maps.Values(n.graph.pubs),
+		func(a, b *Publication) int { return strings.Compare(a.Topic(), b.Topic()) })
 }
 
 func (n *Node) nextLink() int { return int(n.links.Add(1)) }
@@ -368,7 +381,8 @@ func (n *Node) nextLink() int { return int(n.links.Add(1)) }
 // slave returns the server of the node's slave API.
 func (n *Node) slave() *slaveapi.Server {
 	return &slaveapi.Server{
-		Name: n.name, URI: n.addr.uri, MasterURI: n.master.URI(), Host: n.addr.host, Port: n.addr.port, Log: n.log, Shutdown: n.onShutdown,
+		Name: n.name, URI: n.addr.uri, MasterURI: n.master.URI(), Host: n.addr.host, Port: n.addr.port,
+		Log: n.log, Shutdown: n.onShutdown,
 		Publications: func() (all []*publink.Publication) {
 			for _, p := range n.allPublications() {
 				all = append(all, p.out)

@@ -23,9 +23,10 @@ type AdvertiseOptions struct {
 	// and with locks held: it must neither block nor use the Publication.
 	Freed func()
 
-	// Unfit, if it is not nil, is asked about each subscriber with another md5sum or another definition text, and about all
-	// if MD5Sum is "*". It returns what the subscriber gets instead of the published frames. If it returns nil, a subscriber
-	// with another md5sum is refused, and why, if not empty, is what the log says. It is called from several goroutines.
+	// Unfit, if it is not nil, is asked about each subscriber with another md5sum or another definition
+	// text, and about all if MD5Sum is "*". It returns what the subscriber gets instead of the published
+	// frames. If it returns nil, a subscriber with another md5sum is refused, and why, if not empty, is
+	// what the log says. It is called from several goroutines.
 	Unfit func(asked Header) (a *Adapted, why string)
 }
 
@@ -73,10 +74,12 @@ func (p *Publication) Held() int { return p.out.Held() }
 // subscribers, plus the number of frames published after Close or Drain.
 func (p *Publication) Dropped() uint64 { return p.out.Dropped() }
 
-// UDPOnly returns the names of the nodes that would have subscribed over UDPROS only, which is not served: at most 256.
+// UDPOnly returns the names of the nodes that would have subscribed over UDPROS only, which is not
+// served: at most 256.
 func (p *Publication) UDPOnly() []string { return p.out.UDPOnly() }
 
-// Refused returns the names of the nodes that were refused because no file descriptor was left for them: at most 256.
+// Refused returns the names of the nodes that were refused because no file descriptor was left for them:
+// at most 256.
 func (p *Publication) Refused() []string { return p.out.Refused() }
 
 // Stats returns the state of each link.

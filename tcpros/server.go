@@ -106,8 +106,10 @@ func (s *tcprosServer) handle(conn net.Conn, read *wire.PendingRead) {
 
 // refuse logs the reason for not serving a peer, and sends the reason to the peer.
 func (s *tcprosServer) refuse(conn net.Conn, what string, h wire.Header, r publink.Refusal) {
-	s.node.log.Warn(what, zap.String("peer", conn.RemoteAddr().String()), zap.String("callerid", names.Clip(h.Value("callerid"))),
-		zap.String("name", names.Clip(cmp.Or(h.Value("topic"), h.Value("service")))), zap.String("reason", cmp.Or(r.Why, names.Clip(r.Text))))
+	s.node.log.Warn(what, zap.String("peer", conn.RemoteAddr().String()),
+		zap.String("callerid", names.Clip(h.Value("callerid"))),
+		zap.String("name", names.Clip(cmp.Or(h.Value("topic"), h.Value("service")))),
+		zap.String("reason", cmp.Or(r.Why, names.Clip(r.Text))))
 	_, _ = conn.Write(wire.AppendHeader(nil, wire.Header{{Key: "error", Value: r.Text}})) // courtesy
 }
 
@@ -118,8 +120,8 @@ func validCallerID(id string) bool {
 	return len(id) <= names.MaxBytes && utf8.ValidString(id) && !strings.ContainsFunc(id, odd)
 }
 
-// match returns the publication that a subscriber requests and what it gets instead of the published frames, or the reason to refuse it, in
-// stock's words. All are zero while the node drains.
+// match returns the publication that a subscriber requests and what it gets instead of the published
+// frames, or the reason to refuse it, in stock's words. All are zero while the node drains.
 func (s *tcprosServer) match(conn net.Conn, h wire.Header) (*Publication, *publink.Adapted, publink.Refusal) {
 	refuse := func(format string, args ...any) (*Publication, *publink.Adapted, publink.Refusal) {
 		return nil, nil, publink.Refusal{Text: fmt.Sprintf(format, args...)}
@@ -130,7 +132,8 @@ func (s *tcprosServer) match(conn net.Conn, h wire.Header) (*Publication, *publi
 		}
 	}
 	if !validCallerID(h.Value("callerid")) {
-		return refuse("received a connection with an invalid callerid [%.300q] from [%s].", names.Clip(h.Value("callerid")), wire.LinkName(conn))
+		return refuse("received a connection with an invalid callerid [%.300q] from [%s].",
+			names.Clip(h.Value("callerid")), wire.LinkName(conn))
 	}
 	topic := names.Clean(h.Value("topic"))
 	p := s.node.Publication(topic)
@@ -138,7 +141,8 @@ func (s *tcprosServer) match(conn net.Conn, h wire.Header) (*Publication, *publi
 		return nil, nil, publink.Refusal{}
 	}
 	if p == nil {
-		return refuse("received a connection for a nonexistent topic [%s] from [%s] [%s].", topic, wire.LinkName(conn), h.Value("callerid"))
+		return refuse("received a connection for a nonexistent topic [%s] from [%s] [%s].", topic,
+			wire.LinkName(conn), h.Value("callerid"))
 	}
 	a, r := p.out.Accept(h)
 	return p, a, r
@@ -155,7 +159,8 @@ func (s *tcprosServer) matchService(conn net.Conn, h wire.Header) (*Service, str
 	name, md5 := names.Clean(h.Value("service")), h.Value("md5sum")
 	service := s.node.service(name)
 	if service == nil {
-		return nil, fmt.Sprintf("received a tcpros connection for a nonexistent service [%s] from [%s].", name, wire.LinkName(conn))
+		return nil, fmt.Sprintf("received a tcpros connection for a nonexistent service [%s] from [%s].",
+			name, wire.LinkName(conn))
 	}
 	if want := service.svc.Type().MD5Sum; md5 != wire.AnyMD5 && !strings.EqualFold(md5, want) {
 		return nil, fmt.Sprintf("client wants service %s to have md5sum %s, but it has %s. Dropping connection.", name, md5, want)

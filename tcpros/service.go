@@ -35,9 +35,12 @@ func (o ServiceOptions) withDefaults() (ServiceOptions, error) {
 	case o.Handle == nil:
 		return o, fmt.Errorf("service %q without Handle: set ServiceOptions.Handle", o.Name)
 	case o.MaxRequestBytes < 0 || o.MaxRequestBytes > wire.HardMaxMessage:
-		return o, fmt.Errorf("request limit of %d bytes: not in 1..%d", o.MaxRequestBytes, wire.HardMaxMessage)
-	case o.Type.Type == "" || o.Type.Type == names.AnyType || o.Type.MD5Sum == "" || o.Type.MD5Sum == wire.AnyMD5:
-		return o, fmt.Errorf("service %q of type %q, md5sum %q: a service needs definite ones", o.Name, o.Type.Type, o.Type.MD5Sum)
+		return o, fmt.Errorf("request limit of %d bytes: not in 1..%d", o.MaxRequestBytes,
+			wire.HardMaxMessage)
+	case o.Type.Type == "" || o.Type.Type == names.AnyType || o.Type.MD5Sum == "" ||
+		o.Type.MD5Sum == wire.AnyMD5:
+		return o, fmt.Errorf("service %q of type %q, md5sum %q: a service needs definite ones", o.Name,
+			o.Type.Type, o.Type.MD5Sum)
 	}
 	return o, names.CheckType(o.Type.Type)
 }
@@ -80,7 +83,9 @@ func (n *Node) AdvertiseService(o ServiceOptions) (*Service, error) {
 		return nil, &ConflictError{name, have.Type + "/" + have.MD5Sum, o.Type.Type + "/" + o.Type.MD5Sum}
 	}
 	ctx, cancel := n.tasks.child()
-	s := &Service{n, service.New(n.calls, name, service.Options{Type: o.Type, MaxRequestBytes: o.MaxRequestBytes, Handle: o.Handle}, ctx, cancel)}
+	s := &Service{n,
+		service.New(n.calls, name,
+			service.Options{Type: o.Type, MaxRequestBytes: o.MaxRequestBytes, Handle: o.Handle}, ctx, cancel)}
 	n.graph.services[name] = s
 	n.reg.Add(rosapi.Key{Kind: rosapi.Service, Name: name}, "", 0, nil)
 	return s, nil

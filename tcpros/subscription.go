@@ -19,14 +19,14 @@ type SubscribeOptions struct {
 	MaxMessageBytes int    // zero means 256 MiB; at most 1 000 000 000
 	Priority        int    // at the master: a lower one registers first, equal ones in the order of Subscribe
 
-	// Open is called on the link's goroutine when a publisher has accepted the link.
-	// An error refuses the link; it is tried again later. Only Refused and NodeOptions.Log learn of the error.
+	// Open is called on the link's goroutine when a publisher has accepted the link. An error refuses the
+	// link; it is tried again later. Only Refused and NodeOptions.Log learn of the error.
 	Open func(LinkInfo) (LinkSink, error)
 
-	// Refused is called on the link's goroutine, once for each listed publisher that this node does not take: no file
-	// descriptor is left (err matches syscall.EMFILE or syscall.ENFILE), its connection header is too long, or Open has
-	// returned err. The publisher is tried again, and an err of nil takes the call back: a descriptor was found within
-	// seconds. Refused may be nil, and may block like Open.
+	// Refused is called on the link's goroutine, once for each listed publisher that this node does not
+	// take: no file descriptor is left (err matches syscall.EMFILE or syscall.ENFILE), its connection
+	// header is too long, or Open has returned err. The publisher is tried again, and an err of nil takes
+	// the call back: a descriptor was found within seconds. Refused may be nil, and may block like Open.
 	Refused func(publisherURI string, err error)
 }
 
@@ -44,7 +44,8 @@ func (o SubscribeOptions) withDefaults() (SubscribeOptions, error) {
 		return o, err
 	}
 	if o.MaxMessageBytes < 0 || o.MaxMessageBytes > wire.HardMaxMessage {
-		return o, fmt.Errorf("message limit of %d bytes: not in 1..%d", o.MaxMessageBytes, wire.HardMaxMessage)
+		return o, fmt.Errorf("message limit of %d bytes: not in 1..%d", o.MaxMessageBytes,
+			wire.HardMaxMessage)
 	}
 	if o.Open == nil {
 		return o, fmt.Errorf("subscribe to %q without Open: set SubscribeOptions.Open", o.Topic)

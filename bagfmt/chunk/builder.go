@@ -130,7 +130,8 @@ func (b *Builder) Reset(r *Records) {
 	for _, s := range b.index.Used {
 		b.index.Slots[s] = wire.IndexSlot{} // its connection may not come again
 	}
-	if len(b.index.Slots) > keptSlots && len(b.index.Slots) > 2*len(b.index.Used) { // most have not come again
+	// most have not come again
+	if len(b.index.Slots) > keptSlots && len(b.index.Slots) > 2*len(b.index.Used) {
 		b.index.Slots, b.dense, b.sparse = nil, nil, nil
 	}
 	b.index.Used = b.index.Used[:0]
@@ -172,7 +173,8 @@ func (b *Builder) AppendRun(c *rosbag.Connection, first rosbag.Time, run []byte,
 	t, last := first, first
 	for range count {
 		n := 4 + int64(binary.LittleEndian.Uint32(run))
-		b.index.Entries = append(b.index.Entries, wire.IndexEntry{Time: t, Offset: uint32(at - wire.ChunkHeadroom), Slot: slot})
+		b.index.Entries = append(b.index.Entries,
+			wire.IndexEntry{Time: t, Offset: uint32(at - wire.ChunkHeadroom), Slot: slot})
 		wire.PutMessageHeader(buf[at:], c.ID, t)
 		at += wire.MessageHeaderBytes
 		at += copy(buf[at:], run[:n])
@@ -235,7 +237,8 @@ func (b *Builder) roomStep() int {
 	at := len(b.buf)
 	come := at - b.open.start
 	step := max(firstRoom, min(come, doubledRoom), come/4)
-	return min(b.open.end-at+len(b.index.Used)*wire.IndexHeaderBytes+(len(b.index.Entries)+1)*wire.IndexEntryBytes, step)
+	index := len(b.index.Used)*wire.IndexHeaderBytes + (len(b.index.Entries)+1)*wire.IndexEntryBytes
+	return min(b.open.end-at+index, step)
 }
 
 // NextCap returns what Cap will be after the next call of Room.
@@ -266,7 +269,8 @@ func (b *Builder) FinishMessage(t rosbag.Time) {
 		panic("chunk: FinishMessage of a frame with a wrong length")
 	}
 	wire.PutTime(b.buf[o.start+wire.MessageTimeAt:], t)
-	b.index.Entries = append(b.index.Entries, wire.IndexEntry{Time: t, Offset: uint32(o.start - wire.ChunkHeadroom), Slot: o.slot})
+	b.index.Entries = append(b.index.Entries,
+		wire.IndexEntry{Time: t, Offset: uint32(o.start - wire.ChunkHeadroom), Slot: o.slot})
 	b.count(o.slot, 1, o.end-o.start, t, t)
 	b.open = openMessage{}
 }
@@ -309,7 +313,8 @@ func (b *Builder) AppendMessage(c *rosbag.Connection, t rosbag.Time, data []byte
 	wire.PutMessageHeader(record, c.ID, t)
 	binary.LittleEndian.PutUint32(record[wire.MessageHeaderBytes:], uint32(len(data)))
 	copy(record[wire.MessageHeaderBytes+4:], data)
-	b.index.Entries = append(b.index.Entries, wire.IndexEntry{Time: t, Offset: uint32(at - wire.ChunkHeadroom), Slot: slot})
+	b.index.Entries = append(b.index.Entries,
+		wire.IndexEntry{Time: t, Offset: uint32(at - wire.ChunkHeadroom), Slot: slot})
 	b.count(slot, 1, size, t, t)
 }
 

@@ -52,7 +52,8 @@ func (b *Builder) Seal(z *Compressor, buf []byte) (*Sealed, error) {
 	}
 	stored := out[headroom:]
 	// ADR 0003: stock and others pass over a field that they do not know.
-	wire.AppendChunkHeader(out[:0], c.Compression, crc32.Checksum(stored, wire.Castagnoli), len(data), len(stored))
+	wire.AppendChunkHeader(out[:0], c.Compression, crc32.Checksum(stored, wire.Castagnoli), len(data),
+		len(stored))
 	c.Record, c.Counts, c.PayloadBytes = b.index.Append(out, c.Counts, c.PayloadBytes)
 	if c.Compression == rosbag.CompressionNone {
 		b.buf = c.Record[:wire.ChunkHeadroom+len(data)] // keep the memory if the index made it grow

@@ -20,11 +20,14 @@ const (
 // consecutive records. It returns intact chunks only; all others Recover reads itself, as
 // it does without workers. So the result does not depend on workers.
 type recoverAhead struct {
-	r      io.ReaderAt
-	size   int64
-	limit  int64                                           // bytes of a chunk, stored or unpacked; larger ones are not read ahead
-	queue  *inorder.Queue[recoverJob, *codec.Decompressor] // in file order
-	next   int64                                           // offset of the next record; 0 if that is damaged or not a compressed chunk
+	r    io.ReaderAt
+	size int64
+	// bytes of a chunk, stored or unpacked; larger ones are not read ahead
+	limit int64
+	// in file order
+	queue *inorder.Queue[recoverJob, *codec.Decompressor]
+	// offset of the next record; 0 if that is damaged or not a compressed chunk
+	next   int64
 	head   [wire.FirstHeadBytes]byte
 	header wire.RecordHeader
 }
@@ -91,7 +94,8 @@ func (a *recoverAhead) startNext() bool {
 		return false
 	case h.Op == rosbag.OpIndexData:
 		return true
-	case h.Op != rosbag.OpChunk || p.Compression == rosbag.CompressionNone || p.Stored == 0 || max(p.Stored, p.Size) > a.limit:
+	case h.Op != rosbag.OpChunk || p.Compression == rosbag.CompressionNone || p.Stored == 0 ||
+		max(p.Stored, p.Size) > a.limit:
 		return false // an uncompressed chunk is not worth another goroutine
 	}
 	j := a.queue.Job()

@@ -43,11 +43,13 @@ func (b *inputBag) readIndex(in *recoverInput, base int64, h *wire.RecordHeader)
 	report := b.counts.report
 	at := base + int64(min(h.IndexPos, uint64(in.size)))
 	if h.IndexPos == 0 || base < 0 {
-		report.repair(&rosbag.CorruptError{Offset: base + int64(len(wire.VersionLine)), Op: rosbag.OpBagHeader, Reason: "no index section", Err: rosbag.ErrUnindexed})
+		report.repair(&rosbag.CorruptError{Offset: base + int64(len(wire.VersionLine)),
+			Op: rosbag.OpBagHeader, Reason: "no index section", Err: rosbag.ErrUnindexed})
 		return
 	}
 	b.index = at
-	wrong := wire.Corrupt(base+int64(len(wire.VersionLine)), rosbag.OpBagHeader, "no index section at %d, where it says", h.IndexPos)
+	wrong := wire.Corrupt(base+int64(len(wire.VersionLine)), rosbag.OpBagHeader,
+		"no index section at %d, where it says", h.IndexPos)
 	if at >= in.size || !in.recordAt(at) {
 		if h.IndexPos != uint64(in.size-base) || h.ChunkCount > 0 || h.ConnCount > 0 {
 			report.repair(wrong)
@@ -65,7 +67,8 @@ func (b *inputBag) readIndex(in *recoverInput, base int64, h *wire.RecordHeader)
 			return
 		}
 		size, err := section.Length(start, h.Op)
-		if err != nil || size > in.size-section.Off || h.Op == rosbag.OpConnection && size > wire.MaxConnectionBytes {
+		if err != nil || size > in.size-section.Off || h.Op == rosbag.OpConnection &&
+			size > wire.MaxConnectionBytes {
 			return
 		}
 		data, err := section.Grab(size, start, h.Op)
@@ -74,7 +77,8 @@ func (b *inputBag) readIndex(in *recoverInput, base int64, h *wire.RecordHeader)
 			return
 		case h.Op == rosbag.OpConnection:
 			old, ok := b.conns.byID[h.Conn]
-			if c := b.conns.add(&h, data, start); ok && old.digest != c.digest && old.out != nil && c.out != nil {
+			if c := b.conns.add(&h, data, start); ok && old.digest != c.digest && old.out != nil &&
+				c.out != nil {
 				b.conns.doubt(h.Conn, old.out, c.out, start)
 			}
 		case int64(h.Count)*wire.CountEntryBytes == size && h.ChunkPos < uint64(in.size):
@@ -101,8 +105,8 @@ type inputConn struct {
 // get returns the connection of the output for id, nil if id is unknown.
 func (t *inputConns) get(id rosbag.ConnID) *rosbag.Connection { return t.byID[id].out }
 
-// doubt notes that the messages of an id may be of either of two connections: both definitions, the second one at offset
-// at, come before them.
+// doubt notes that the messages of an id may be of either of two connections: both definitions, the
+// second one at offset at, come before them.
 func (t *inputConns) doubt(id rosbag.ConnID, first, second *rosbag.Connection, at int64) {
 	if first.Topic == second.Topic && first.Header.MD5Sum() == second.Header.MD5Sum() {
 		return
@@ -110,7 +114,8 @@ func (t *inputConns) doubt(id rosbag.ConnID, first, second *rosbag.Connection, a
 	if t.doubts == nil {
 		t.doubts = make(map[rosbag.ConnID]error)
 	}
-	t.doubts[id] = wire.Corrupt(at, rosbag.OpConnection, "id %d is both %.80s (%.80s) and %.80s (%.80s); its messages may be of either, and are kept as those of the last",
+	t.doubts[id] = wire.Corrupt(at, rosbag.OpConnection,
+		"id %d is both %.80s (%.80s) and %.80s (%.80s); its messages may be of either, and are kept as those of the last",
 		id, first.Topic, first.Header.Type(), second.Topic, second.Header.Type())
 }
 
@@ -166,11 +171,13 @@ func (t *inputConns) add(h *wire.RecordHeader, data []byte, at int64) inputConn 
 		if old.out != nil {
 			before = old.out.Topic
 		}
-		report.repair(wire.Corrupt(at, rosbag.OpConnection, "id %d is another connection before, of %.80q and %.80q", c.ID, before, c.Topic))
+		report.repair(wire.Corrupt(at, rosbag.OpConnection,
+			"id %d is another connection before, of %.80q and %.80q", c.ID, before, c.Topic))
 	}
 	out, err := t.out.connection(c, d)
 	if err != nil {
-		report.repair(&rosbag.CorruptError{Offset: at, Op: rosbag.OpConnection, Reason: "connection cannot be kept", Err: err})
+		report.repair(&rosbag.CorruptError{Offset: at, Op: rosbag.OpConnection,
+			Reason: "connection cannot be kept", Err: err})
 	}
 	t.byID[c.ID] = inputConn{digest: d, out: out, edited: t.out.edits.Has(out)}
 	return t.byID[c.ID]
@@ -204,10 +211,11 @@ func (e *expectedCounts) addChunkInfo(pos int64, counts []byte) {
 	}
 }
 
-// find returns the index of the chunk info for the chunk at pos. There is one, for example, of a chunk that was added
-// after the first index section.
+// find returns the index of the chunk info for the chunk at pos. There is one, for example, of a chunk
+// that was added after the first index section.
 func (e *expectedCounts) find(pos int64) (i int, ok bool) {
-	return slices.BinarySearchFunc(e.infos, pos, func(p infoCount, pos int64) int { return cmp.Compare(p.pos, pos) })
+	return slices.BinarySearchFunc(e.infos, pos,
+		func(p infoCount, pos int64) int { return cmp.Compare(p.pos, pos) })
 }
 
 // take returns the count of the chunk info for the chunk at pos. A second call for the same

@@ -13,8 +13,8 @@ const (
 	maxEndCandidates   = 4 // index data records tried as the end of a chunk with a wrong length
 )
 
-// chunkData reads the data of the chunk record at start, whose header is h, also if its length is wrong, and seeks to
-// its end. It passes the chunk to the stage.
+// chunkData reads the data of the chunk record at start, whose header is h, also if its length is wrong,
+// and seeks to its end. It passes the chunk to the stage.
 func (w *recoverWalker) chunkData(h *wire.RecordHeader, start int64) error {
 	p := h.ChunkPlace(start)
 	n, err := w.in.s.Length(start, rosbag.OpChunk)
@@ -47,7 +47,8 @@ func (w *recoverWalker) chunkData(h *wire.RecordHeader, start int64) error {
 	case err == nil && (c.certain || whole):
 		w.hold(c)
 		return nil
-	case whole && !w.in.containsChunk(&p, end): // else the length is wrong, and the record at end a coincidence
+	case whole && !w.in.containsChunk(&p, end):
+		// else the length is wrong, and the record at end a coincidence
 		return w.reject(&p, err)
 	case err == nil:
 		err = wire.Corrupt(start, rosbag.OpChunk, "no record follows its data of %d bytes", n)

@@ -66,9 +66,11 @@ func (b *chunkBuffer) seal(c *decodedChunk, index *chunkIndex) *chunk.Sealed {
 	sealed := &chunk.Sealed{
 		Compression: kind, UncompressedBytes: int64(len(c.data)), StoredBytes: int64(len(c.stored)),
 		Start: index.start, End: index.end,
-		Counts: make([]rosbag.ConnCount, 0, len(index.Used)), PayloadBytes: make([]uint64, 0, len(index.Used)),
+		Counts:       make([]rosbag.ConnCount, 0, len(index.Used)),
+		PayloadBytes: make([]uint64, 0, len(index.Used)),
 	}
-	b.b, sealed.Counts, sealed.PayloadBytes = index.Append(b.b[:wire.ChunkHeadroom+len(c.stored)], sealed.Counts, sealed.PayloadBytes)
+	b.b, sealed.Counts, sealed.PayloadBytes = index.Append(b.b[:wire.ChunkHeadroom+len(c.stored)],
+		sealed.Counts, sealed.PayloadBytes)
 	sealed.Record = b.b[start:]
 	return sealed
 }
@@ -77,12 +79,14 @@ func (b *chunkBuffer) seal(c *decodedChunk, index *chunkIndex) *chunk.Sealed {
 func (d *chunkDecoder) read(s *wire.Stream, p *wire.ChunkPlace) (decodedChunk, error) {
 	stored := d.buf.resize(p.Stored)
 	err := s.Full(stored, p.Pos, rosbag.OpChunk, "data")
-	return decodedChunk{place: *p, stored: stored, buf: &d.buf, crc: crc32.Checksum(stored, wire.Castagnoli)}, err
+	crc := crc32.Checksum(stored, wire.Castagnoli)
+	return decodedChunk{place: *p, stored: stored, buf: &d.buf, crc: crc}, err
 }
 
 // takeAhead returns the chunk at p if it was read ahead and is intact.
 func (d *chunkDecoder) takeAhead(p *wire.ChunkPlace) (c decodedChunk, ok bool) {
-	if d.ahead == nil || p.Compression == rosbag.CompressionNone { // what follows is probably like it: not worth a look
+	// what follows is probably like it: not worth a look
+	if d.ahead == nil || p.Compression == rosbag.CompressionNone {
 		return c, false
 	}
 	j := d.ahead.take(p, d.failures < maxFailures)
@@ -92,7 +96,8 @@ func (d *chunkDecoder) takeAhead(p *wire.ChunkPlace) (c decodedChunk, ok bool) {
 	d.buf, j.buf = j.buf, d.buf
 	d.plain, j.plain = j.plain, d.plain
 	d.ahead.queue.Recycle(j)
-	return decodedChunk{place: *p, stored: d.buf.b[wire.ChunkHeadroom:], buf: &d.buf, crc: j.crc, data: j.data, certain: true}, true
+	return decodedChunk{place: *p, stored: d.buf.b[wire.ChunkHeadroom:], buf: &d.buf, crc: j.crc,
+		data: j.data, certain: true}, true
 }
 
 // decode unpacks the stored data of c. If the compression or the size in the header is
@@ -117,7 +122,8 @@ func (d *chunkDecoder) decode(c *decodedChunk) error {
 	}
 	if kind == rosbag.CompressionNone {
 		if p.Checked && !crcMatches {
-			return wire.Corrupt(p.Pos, rosbag.OpChunk, "crc32c of its data is %08x, its header says %08x", c.crc, p.CRC)
+			return wire.Corrupt(p.Pos, rosbag.OpChunk, "crc32c of its data is %08x, its header says %08x",
+				c.crc, p.CRC)
 		}
 		p.Compression, p.Size = kind, p.Stored
 		c.data, c.certain = stored, crcMatches
@@ -127,11 +133,14 @@ func (d *chunkDecoder) decode(c *decodedChunk) error {
 	if err != nil {
 		return wire.Corrupt(p.Pos, rosbag.OpChunk, "%v", err)
 	}
-	if n := int64(len(data)); n != p.Size && p.Size > 0 { // a wrong size does not matter: the codec's checksum matched
-		d.report.repair(wire.Corrupt(p.Pos, rosbag.OpChunk, "unpacks to %d bytes, its header says %d", n, p.Size))
+	// a wrong size does not matter: the codec's checksum matched
+	if n := int64(len(data)); n != p.Size && p.Size > 0 {
+		d.report.repair(wire.Corrupt(p.Pos, rosbag.OpChunk, "unpacks to %d bytes, its header says %d", n,
+			p.Size))
 	}
 	if p.Checked && !crcMatches {
-		d.report.repair(wire.Corrupt(p.Pos, rosbag.OpChunk, "crc32c in its header is wrong, the %s data is right", kind))
+		d.report.repair(wire.Corrupt(p.Pos, rosbag.OpChunk,
+			"crc32c in its header is wrong, the %s data is right", kind))
 	}
 	p.Compression, p.Size = kind, int64(len(data))
 	c.data, c.certain, c.repack = data, true, kind == rosbag.CompressionBZ2
@@ -157,7 +166,8 @@ func (d *chunkDecoder) unpackLimit(p *wire.ChunkPlace) int64 {
 // unpackIntact unpacks stored data, whose crc32c is crc, into memory. If that is too small
 // it allocates, and sets memory to the result. It returns nil if the data or the header is
 // wrong in any way.
-func unpackIntact(d *codec.Decompressor, p *wire.ChunkPlace, stored []byte, crc uint32, memory *[]byte) []byte {
+func unpackIntact(d *codec.Decompressor, p *wire.ChunkPlace, stored []byte, crc uint32,
+	memory *[]byte) []byte {
 	packed := p.Compression == rosbag.CompressionLZ4 || p.Compression == rosbag.CompressionBZ2
 	if !packed || p.Size == 0 || p.Checked && crc != p.CRC {
 		return nil

@@ -12,18 +12,29 @@ import (
 // its records.
 type chunkIndex struct {
 	wire.ChunkIndex
-	inChunk    []bool                  // by slot: the record of the connection is in the chunk, before its messages
-	byID       map[rosbag.ConnID]int32 // slot+1 by id in the input
-	byOut      map[rosbag.ConnID]int32 // slot+1 by id in the output
-	last       rosbag.ConnID           // of the message before
-	lastSlot   int32                   // slot+1 of it
+	// by slot: the record of the connection is in the chunk, before its messages
+	inChunk []bool
+	// slot+1 by id in the input
+	byID map[rosbag.ConnID]int32
+	// slot+1 by id in the output
+	byOut map[rosbag.ConnID]int32
+	// of the message before
+	last rosbag.ConnID
+	// slot+1 of it
+	lastSlot   int32
 	start, end rosbag.Time
-	orphans    uint64        // messages of unknown connections
-	orphan     rosbag.ConnID // one of these connections
-	asStored   bool          // all ids and connections are the same in the output
-	oddTimes   bool          // a message has the nanoseconds of a second or more
-	err        error         // of the first record that could not be read
-	from, to   int           // range of the data lost with that record and later ones
+	// messages of unknown connections
+	orphans uint64
+	// one of these connections
+	orphan rosbag.ConnID
+	// all ids and connections are the same in the output
+	asStored bool
+	// a message has the nanoseconds of a second or more
+	oddTimes bool
+	// of the first record that could not be read
+	err error
+	// range of the data lost with that record and later ones
+	from, to int
 }
 
 // read reads the records of c. After a record that cannot be read it continues at the next
@@ -54,7 +65,9 @@ func (x *chunkIndex) read(c *stagedChunk) {
 				x.message(conns, rec.Conn, rec.Time, at, len(tail))
 			case rosbag.OpConnection:
 				x.connection(conns, conns.add(&rec, tail[4:], c.place.Pos), rec.Conn, c.place.Pos)
-			case rosbag.OpBagHeader, rosbag.OpIndexData, rosbag.OpChunk, rosbag.OpChunkInfo, rosbag.OpMessageDefinition: // of no interest
+			case rosbag.OpBagHeader, rosbag.OpIndexData, rosbag.OpChunk, rosbag.OpChunkInfo,
+				rosbag.OpMessageDefinition:
+				// of no interest
 			}
 			b = rest
 			continue
@@ -70,7 +83,8 @@ func (x *chunkIndex) fail(c *stagedChunk, at, next int, err error) {
 	x.to = next
 	if x.err == nil {
 		x.from = at
-		x.err = &rosbag.CorruptError{Offset: c.place.Pos, Op: rosbag.OpChunk, Reason: fmt.Sprintf("record at %d", at), Err: err}
+		x.err = &rosbag.CorruptError{Offset: c.place.Pos, Op: rosbag.OpChunk,
+			Reason: fmt.Sprintf("record at %d", at), Err: err}
 	}
 }
 
@@ -120,7 +134,8 @@ func (x *chunkIndex) slot(id rosbag.ConnID, c inputConn) int32 {
 
 // connection adds a connection record of the chunk at offset at: from here on id means c.
 func (x *chunkIndex) connection(conns *inputConns, c inputConn, id rosbag.ConnID, at int64) {
-	if old := x.byID[id]; old > 0 && x.Slots[old-1].Count == 0 && c.out != nil && x.Slots[old-1].Conn != c.out {
+	if old := x.byID[id]; old > 0 && x.Slots[old-1].Count == 0 && c.out != nil &&
+		x.Slots[old-1].Conn != c.out {
 		conns.doubt(id, x.Slots[old-1].Conn, c.out, at)
 	}
 	delete(x.byID, id)
@@ -166,7 +181,9 @@ func (x *chunkIndex) lostBytes(c *stagedChunk) int64 {
 // missing returns the reason why messages are missing in a chunk that could be read.
 func (x *chunkIndex) missing(c *stagedChunk, expected uint64) error {
 	if x.orphans > 0 {
-		return wire.Corrupt(c.place.Pos, rosbag.OpChunk, "%d messages of unknown connections, one is %d", x.orphans, x.orphan)
+		return wire.Corrupt(c.place.Pos, rosbag.OpChunk, "%d messages of unknown connections, one is %d",
+			x.orphans, x.orphan)
 	}
-	return wire.Corrupt(c.place.Pos, rosbag.OpChunk, "holds %d messages, its index counts %d", len(x.Entries), expected)
+	return wire.Corrupt(c.place.Pos, rosbag.OpChunk, "holds %d messages, its index counts %d", len(x.Entries),
+		expected)
 }

@@ -114,8 +114,10 @@ func (in *recoverInput) checksumMatches(p *wire.ChunkPlace, end int64) bool {
 // one that cannot be in a chunk. torn reports whether the file ends inside that one.
 func (in *recoverInput) extent(p *wire.ChunkPlace) (end int64, torn bool, messages uint64) {
 	in.seek(p.Data)
-	if b, _ := in.s.R.Peek(wire.FirstHeadBytes); len(b) == wire.FirstHeadBytes { // without a seek, if the first record cannot be in a chunk
-		if ok, op := search.PlausibleHead(b, p.Data, in.size); ok && op >= rosbag.OpBagHeader && op != rosbag.OpConnection {
+	// without a seek, if the first record cannot be in a chunk
+	if b, _ := in.s.R.Peek(wire.FirstHeadBytes); len(b) == wire.FirstHeadBytes {
+		if ok, op := search.PlausibleHead(b, p.Data, in.size); ok && op >= rosbag.OpBagHeader &&
+			op != rosbag.OpConnection {
 			return p.Data, false, 0
 		}
 	}

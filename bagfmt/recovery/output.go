@@ -31,7 +31,8 @@ type oddTimes struct {
 	at    int64 // offset of the record with the first one
 }
 
-func newRecoverOutput(w *bagfmt.Writer, report *Report, edit func(*rosbag.Connection) *rosbag.Edit) *recoverOutput {
+func newRecoverOutput(w *bagfmt.Writer, report *Report,
+	edit func(*rosbag.Connection) *rosbag.Edit) *recoverOutput {
 	return &recoverOutput{
 		w: w, report: report, edits: edits.New(edit),
 		digests:  make(map[rosbag.ConnID]identity.Digest),
@@ -70,8 +71,9 @@ func (o *recoverOutput) connection(c *rosbag.Connection, d identity.Digest) (*ro
 	return c, nil
 }
 
-// writeMessage adds a message, which the input has in the record at offset at, to a new chunk. A time with the nanoseconds of a second or more, which programs take for
-// different times, becomes the time that it stands for.
+// writeMessage adds a message, which the input has in the record at offset at, to a new chunk. A time
+// with the nanoseconds of a second or more, which programs take for different times, becomes the time
+// that it stands for.
 func (o *recoverOutput) writeMessage(c *rosbag.Connection, t rosbag.Time, data []byte, at int64) error {
 	if isOdd(t) {
 		odd, ok := o.oddTimes[c.Topic]

@@ -15,7 +15,8 @@ import (
 
 // Options limits what Recover does. The zero value is ready to use.
 type Options struct {
-	MaxChunkBytes int64 // largest compressed chunk, stored or unpacked; zero means 512 MiB, 2 GiB - 1 is the most
+	// largest compressed chunk, stored or unpacked; zero means 512 MiB, 2 GiB - 1 is the most
+	MaxChunkBytes int64
 	// Progress, if not nil, is called every few MiB with how far the input has been read.
 	// If it returns an error, Recover stops and returns that error.
 	Progress func(offset int64) error
@@ -24,7 +25,8 @@ type Options struct {
 	// ended when Recover returns. The result does not depend on Workers. The input must
 	// allow parallel calls of ReadAt.
 	Workers int
-	// Edit, if not nil, returns how messages change; nil if they do not. Chunks in which nothing changes stay as they are.
+	// Edit, if not nil, returns how messages change; nil if they do not. Chunks in which nothing changes
+	// stay as they are.
 	Edit func(c *rosbag.Connection) *rosbag.Edit
 }
 
@@ -67,7 +69,9 @@ func Recover(r io.ReaderAt, size int64, w *bagfmt.Writer, o Options) (Report, er
 	case scanner != nil:
 		err = convert(scanner, out, &progress)
 	default:
-		decoder := &chunkDecoder{report: &report, limit: limit, unpack: codec.Decompressor{Interrupted: progress.unmoved}, salvage: codec.Salvager{Interrupted: progress.unmoved}}
+		decoder := &chunkDecoder{report: &report, limit: limit,
+			unpack:  codec.Decompressor{Interrupted: progress.unmoved},
+			salvage: codec.Salvager{Interrupted: progress.unmoved}}
 		if o.Workers > 0 {
 			decoder.ahead = newRecoverAhead(r, size, o.Workers)
 			defer decoder.ahead.queue.Close()

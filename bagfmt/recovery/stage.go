@@ -8,7 +8,8 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/recovery/internal/repeats"
 )
 
-const maxDeferred, maxDeferredOffsets = 1 << 16, 1 << 22 // chunks that wait for connections, and messages in those that are damaged
+// chunks that wait for connections, and messages in those that are damaged
+const maxDeferred, maxDeferredOffsets = 1 << 16, 1 << 22
 
 // chunkStage holds a chunk until its index data has been read, and then writes its intact
 // messages to the output.
@@ -62,7 +63,8 @@ func (s *chunkStage) addIndexData(count uint64, entries []byte) bool {
 	}
 	c := &s.chunk
 	c.indexed += count
-	for ; len(entries) >= wire.IndexEntryBytes && len(c.offsets) < len(c.data)/wire.MinRecordBytes; entries = entries[wire.IndexEntryBytes:] {
+	for ; len(entries) >= wire.IndexEntryBytes &&
+		len(c.offsets) < len(c.data)/wire.MinRecordBytes; entries = entries[wire.IndexEntryBytes:] {
 		c.offsets = append(c.offsets, binary.LittleEndian.Uint32(entries[8:]))
 	}
 	return true
@@ -106,12 +108,14 @@ func (s *chunkStage) write(c *stagedChunk, expected uint64) error {
 	if len(x.Entries) == 0 {
 		return nil
 	}
-	if x.asStored && !x.oddTimes && !c.repack && x.err == nil && x.orphans == 0 && len(c.stored) > 0 && x.complete(s.out) {
+	if x.asStored && !x.oddTimes && !c.repack && x.err == nil && x.orphans == 0 && len(c.stored) > 0 &&
+		x.complete(s.out) {
 		return s.copy(c)
 	}
 	for _, e := range x.Entries {
 		_, _, frame, _, _ := wire.MessageAt(c.data, int64(e.Offset)) // index has read it there
-		if err := s.out.writeMessage(x.Slots[e.Slot].Conn, e.Time, wire.FrameAt(c.data, uint32(frame))[4:], c.place.Pos); err != nil {
+		if err := s.out.writeMessage(x.Slots[e.Slot].Conn, e.Time, wire.FrameAt(c.data, uint32(frame))[4:],
+			c.place.Pos); err != nil {
 			return err
 		}
 	}

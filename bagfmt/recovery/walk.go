@@ -23,7 +23,8 @@ type recoverWalker struct {
 	endBudget int64 // bytes that may still be searched for the ends of chunks
 }
 
-func newRecoverWalker(in *recoverInput, out *recoverOutput, decoder *chunkDecoder, progress *progressMeter) *recoverWalker {
+func newRecoverWalker(in *recoverInput, out *recoverOutput, decoder *chunkDecoder,
+	progress *progressMeter) *recoverWalker {
 	stage := &chunkStage{
 		out: out, report: out.report,
 		repeats: repeats.New(in.r),
@@ -208,7 +209,8 @@ func (w *recoverWalker) message(h *wire.RecordHeader, start int64) error {
 	}
 	c := w.bag.conns.get(h.Conn)
 	if c == nil {
-		w.report.skip(start, w.in.s.Off-start, 1, wire.Corrupt(start, rosbag.OpMessage, "message of unknown connection %d", h.Conn))
+		w.report.skip(start, w.in.s.Off-start, 1,
+			wire.Corrupt(start, rosbag.OpMessage, "message of unknown connection %d", h.Conn))
 		return nil
 	}
 	w.bag.conns.message(h.Conn)
@@ -293,7 +295,8 @@ func (w *recoverWalker) lost(start int64, err error) error {
 	}
 	// Of the first record of the index section the file may have too few bytes to tell what it is.
 	cut := start == w.bag.index && wire.IsEnd(err)
-	position := w.report.addSkipped(SkippedRange{Offset: start, Bytes: next - start, Err: err, Trailing: !ok && (w.bag.inIndex || cut)})
+	position := w.report.addSkipped(SkippedRange{Offset: start, Bytes: next - start, Err: err,
+		Trailing: !ok && (w.bag.inIndex || cut)})
 	w.stage.retractable = 0
 	if ok && w.bag.inIndex && w.report.More == 0 {
 		w.stage.retractable = position
@@ -308,7 +311,8 @@ func (w *recoverWalker) nextRecord(start, end int64, isChunk bool) (next int64, 
 	if w.bag.inIndex || w.bag.checksums || isChunk && w.in.hasChecksumAt(end) {
 		return 0, false
 	}
-	next, ok = search.Message(w.in.r, start+1, end, w.in.size, func(id rosbag.ConnID) bool { return w.bag.conns.get(id) != nil })
+	next, ok = search.Message(w.in.r, start+1, end, w.in.size,
+		func(id rosbag.ConnID) bool { return w.bag.conns.get(id) != nil })
 	if !ok {
 		return 0, false
 	}
@@ -334,7 +338,8 @@ func (w *recoverWalker) retryDeferred() error {
 		if w.progress.err != nil { // the chunk is not lost
 			return w.progress.err
 		}
-		w.stage.hold(stagedChunk{decodedChunk: c, bag: d.bag, end: p.Data + p.Stored, err: err, indexed: d.indexed, offsets: d.offsets, retried: true})
+		w.stage.hold(stagedChunk{decodedChunk: c, bag: d.bag, end: p.Data + p.Stored, err: err,
+			indexed: d.indexed, offsets: d.offsets, retried: true})
 		if err := w.stage.release(); err != nil {
 			return err
 		}

@@ -53,7 +53,8 @@ func (f *auditFlags) Run(ctx context.Context, out job.Output) (err error) {
 	j.Bar.Clear()
 	if err != nil {
 		if report.Verified+report.Unverified > 0 {
-			j.Say("%s verified so far; the same command continues there", wording.Plural(uint64(report.Verified), "bag"))
+			j.Say("%s verified so far; the same command continues there",
+				wording.Plural(uint64(report.Verified), "bag"))
 		}
 		return j.Failed(f.Place, wording.Explain(err))
 	}
@@ -70,7 +71,8 @@ func (f *auditFlags) Run(ctx context.Context, out job.Output) (err error) {
 	if report.Unverified > 0 {
 		continued += fmt.Sprintf(", %d not verified", report.Unverified)
 	}
-	j.Say("%s verified%s, %s", wording.Plural(uint64(report.Verified), "bag"), continued, wording.Plural(uint64(len(report.Defects)), "defect"))
+	j.Say("%s verified%s, %s", wording.Plural(uint64(report.Verified), "bag"), continued,
+		wording.Plural(uint64(len(report.Defects)), "defect"))
 	if len(report.Defects) > 0 {
 		return job.ErrLossy
 	}

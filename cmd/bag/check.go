@@ -83,7 +83,8 @@ func (f *checkFlags) one(parent context.Context, j *job.Job, path string) error 
 	defer cancel(nil)
 	growing := bags.Growth(file)
 	report, err := check.Check(ctx, j.Meter(file, checking, cancel), size,
-		check.Options{Deep: f.Deep, Workers: job.Workers(), MaxChunkBytes: j.MaxChunk, UnwrapKey: bags.UnwrapKey(ctx), Growing: growing})
+		check.Options{Deep: f.Deep, Workers: job.Workers(), MaxChunkBytes: j.MaxChunk,
+			UnwrapKey: bags.UnwrapKey(ctx), Growing: growing})
 	j.Bar.Clear()
 	switch {
 	case parent.Err() != nil:
@@ -98,9 +99,11 @@ func (f *checkFlags) one(parent context.Context, j *job.Job, path string) error 
 
 // ros2 checks a recording of ROS 2, by reading it as others do.
 func (f *checkFlags) ros2(ctx context.Context, j *job.Job, path string) error {
-	r, err := bags.Open(ctx, path, bags.Options{MaxChunkBytes: j.MaxChunk, Definitions: j.Definitions, Through: func(from bags.File, size int64) io.ReaderAt {
-		return j.Meter(from, job.Bytes("Checking "+store.Redact(path), size), nil)
-	}})
+	r, err := bags.Open(ctx, path,
+		bags.Options{MaxChunkBytes: j.MaxChunk, Definitions: j.Definitions,
+			Through: func(from bags.File, size int64) io.ReaderAt {
+				return j.Meter(from, job.Bytes("Checking "+store.Redact(path), size), nil)
+			}})
 	if err != nil {
 		return err
 	}
@@ -139,13 +142,15 @@ func (f *checkFlags) finish(j *job.Job, path string, report *check.Report) error
 }
 
 // remoteAdvice replaces the commands that take local files only.
-var remoteAdvice = strings.NewReplacer("gobag reindex", "gobag convert to a local file", "gobag decrypt", "gobag convert to a local file")
+var remoteAdvice = strings.NewReplacer("gobag reindex", "gobag convert to a local file", "gobag decrypt",
+	"gobag convert to a local file")
 
 // print writes what was found, one line each.
 func (f *checkFlags) print(j *job.Job, path string, r *check.Report) error {
 	var failed error
 	line := func(format string, args ...any) {
-		if _, err := fmt.Fprintf(j.Stdout, "%s: "+format+"\n", append([]any{wording.Shown(path)}, args...)...); err != nil {
+		if _, err := fmt.Fprintf(j.Stdout, "%s: "+format+"\n",
+			append([]any{wording.Shown(path)}, args...)...); err != nil {
 			failed = err
 		}
 	}
@@ -170,7 +175,8 @@ func (f *checkFlags) print(j *job.Job, path string, r *check.Report) error {
 	}
 	switch {
 	case r.Growing && r.Sound:
-		line("is being recorded: %s of %s so far, none of them damaged", wording.Plural(r.Messages, "message"), wording.Plural(r.Connections, "connection"))
+		line("is being recorded: %s of %s so far, none of them damaged",
+			wording.Plural(r.Messages, "message"), wording.Plural(r.Connections, "connection"))
 	case !r.Sound:
 		line("%s; %s can be read", verdict(r), wording.Plural(r.Messages, "message"))
 	case !f.Quiet:
@@ -178,7 +184,8 @@ func (f *checkFlags) print(j *job.Job, path string, r *check.Report) error {
 		if r.Encrypted {
 			version += ", encrypted"
 		}
-		line("sound: version %s, %s of %s", version, wording.Plural(r.Messages, "message"), wording.Plural(r.Connections, "connection"))
+		line("sound: version %s, %s of %s", version, wording.Plural(r.Messages, "message"),
+			wording.Plural(r.Connections, "connection"))
 	}
 	return failed
 }

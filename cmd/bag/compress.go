@@ -53,8 +53,8 @@ NAME.bag, when it is complete and on the disk. A bag that has such a backup alre
 skipped. Connections stay as they are; those without messages are left out. An MCAP file
 stays one; attachments and metadata records, which are named, are left out.`
 
-// repack rewrites bags. It checks first that all are there, because bags are rewritten in place: a name may be a
-// misspelt option.
+// repack rewrites bags. It checks first that all are there, because bags are rewritten in place: a name
+// may be a misspelt option.
 func (f *repackFlags) repack(ctx context.Context, out job.Output, p replace.Packing) error {
 	j := job.New(ctx, out, job.Options{Force: f.Force, Quiet: f.Quiet})
 	paths, err := bags.Names(ctx, f.Bags)

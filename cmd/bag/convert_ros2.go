@@ -40,7 +40,8 @@ func (f *convertFlags) check(ros2 bool) error {
 // sinkOptions translates the flags.
 func (f *convertFlags) sinkOptions() (o ros2.Options, err error) {
 	o = ros2.Options{
-		Distro: mapping.Distro(f.Distro), Storage: f.Storage, Compression: f.Compression, Workers: job.Workers(), Apart: f.LatchedApart,
+		Distro: mapping.Distro(f.Distro), Storage: f.Storage, Compression: f.Compression,
+		Workers: job.Workers(), Apart: f.LatchedApart,
 	}
 	if o.ChunkBytes, err = f.packing().ChunkBytes(); err != nil {
 		return o, err

@@ -15,5 +15,6 @@ func (decompressFlags) Help() string { return repackHelp }
 
 // Run decompresses bags.
 func (f *decompressFlags) Run(ctx context.Context, out job.Output) error {
-	return f.repack(ctx, out, replace.Packing{Compression: rosbag.CompressionNone, MCAP: rosbag.CompressionNone})
+	return f.repack(ctx, out,
+		replace.Packing{Compression: rosbag.CompressionNone, MCAP: rosbag.CompressionNone})
 }

@@ -201,7 +201,8 @@ func (d *comparison) damage(s diff.Side, err error) error {
 
 // note puts damage into the report.
 func (d *comparison) note(s diff.Side, err error) {
-	if len(d.found[s]) < job.MaxReported && !errors.Is(err, rosbag.ErrUnindexed) && rosbag.Concerns(err, d.Wanted) {
+	if len(d.found[s]) < job.MaxReported && !errors.Is(err, rosbag.ErrUnindexed) &&
+		rosbag.Concerns(err, d.Wanted) {
 		d.found[s] = append(d.found[s], wording.Explain(err).Error())
 	}
 }

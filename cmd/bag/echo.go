@@ -60,7 +60,8 @@ others were shown.`
 
 // Run prints the messages of bags.
 func (f *echoFlags) Run(ctx context.Context, out job.Output) error {
-	e := &printing{flags: f, Job: job.New(ctx, out, job.Options{Quiet: true}), w: bufio.NewWriterSize(out.Stdout, 64<<10)}
+	e := &printing{flags: f, Job: job.New(ctx, out, job.Options{Quiet: true}),
+		w: bufio.NewWriterSize(out.Stdout, 64<<10)}
 	paths, topics, err := e.sort(f.Args)
 	if err != nil {
 		return err
@@ -177,10 +178,11 @@ func exists(path string) error {
 	return fmt.Errorf("%s: no such file; topics begin with /", wording.Shown(path))
 }
 
-// isTopic reports whether an argument is a topic and not a file: it begins with a slash, unless bags are named
-// otherwise, and no such file exists or is likely to be meant.
+// isTopic reports whether an argument is a topic and not a file: it begins with a slash, unless bags are
+// named otherwise, and no such file exists or is likely to be meant.
 func isTopic(arg string, haveBags bool) bool {
-	if arg == "-" || store.IsURL(arg) || !haveBags && !strings.HasPrefix(arg, "/") || bags.HasBagEnding(arg) || strings.HasSuffix(arg, ".active") {
+	if arg == "-" || store.IsURL(arg) || !haveBags && !strings.HasPrefix(arg, "/") ||
+		bags.HasBagEnding(arg) || strings.HasSuffix(arg, ".active") {
 		return false
 	}
 	_, err := os.Stat(arg)
@@ -201,7 +203,8 @@ func (e *printing) end() error {
 		var err error
 		if e.match != nil {
 			found, undecided := e.match.Finish(e.path)
-			err = errors.Join(reportFindings(e.Job, e.match.CheckTopics(e.printer.Recorded())), undecided, reportFindings(e.Job, found))
+			err = errors.Join(reportFindings(e.Job, e.match.CheckTopics(e.printer.Recorded())), undecided,
+				reportFindings(e.Job, found))
 		}
 		if err == nil && !e.failed {
 			err = e.flags.refuse(e.selected, e.last)

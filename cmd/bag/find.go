@@ -102,11 +102,13 @@ func (f *findFlags) Run(ctx context.Context, out job.Output) error {
 		}
 	}
 	if read > 0 {
-		j.Say("%s had to be read; gobag index %s makes the next search faster", wording.Plural(uint64(read), "bag"), wording.Shown(f.Places[0]))
+		j.Say("%s had to be read; gobag index %s makes the next search faster",
+			wording.Plural(uint64(read), "bag"), wording.Shown(f.Places[0]))
 	}
 	err = j.Done()
 	if found == 0 && err == nil && !f.AllowEmpty {
-		return fmt.Errorf("none of %s matches; --allow-empty allows that", wording.Plural(uint64(bags), "bag"))
+		return fmt.Errorf("none of %s matches; --allow-empty allows that",
+			wording.Plural(uint64(bags), "bag"))
 	}
 	return err
 }
@@ -145,7 +147,8 @@ func loadCatalog(j *job.Job, arg string, all bool) (*catalog.Catalog, *bags.Plac
 		Open: func(ctx context.Context, bag string) (rosbag.Source, io.Closer, error) {
 			r, err := bags.Open(ctx, p.Path(bag), bags.Options{IndexOnly: store.Remote(arg), Plain: true})
 			switch {
-			case errors.Is(err, db3.ErrForeign) && path.Ext(bag) == ".db3": // not a folder whose metadata.yaml names it
+			case errors.Is(err, db3.ErrForeign) && path.Ext(bag) == ".db3":
+				// not a folder whose metadata.yaml names it
 				return nil, nil, catalog.ErrForeign
 			case err != nil:
 				return nil, nil, err

@@ -83,10 +83,11 @@ func (f *selectFlags) concerned() (func(*rosbag.Connection) bool, error) {
 	return s.Keep()
 }
 
-// choose returns the options by which what the user has selected of in is copied, by flags and by an expression, which
-// may be empty. Names that are not recorded are reported before anything is written. finish is to be called after the
-// last message: it reports what the expression came to.
-func (f *selectFlags) choose(j *job.Job, in job.Inputs, expr string) (o rewrite.Options, finish func(uint64) error, err error) {
+// choose returns the options by which what the user has selected of in is copied, by flags and by an
+// expression, which may be empty. Names that are not recorded are reported before anything is written.
+// finish is to be called after the last message: it reports what the expression came to.
+func (f *selectFlags) choose(j *job.Job, in job.Inputs, expr string) (o rewrite.Options,
+	finish func(uint64) error, err error) {
 	for _, text := range f.GlobLike() {
 		j.Complain("%s", text)
 	}
@@ -126,7 +127,8 @@ func (f *selectFlags) choose(j *job.Job, in job.Inputs, expr string) (o rewrite.
 		}
 		return reportFindings(j, x.CheckTopics(recorded))
 	}
-	piped := slices.ContainsFunc(in, func(r *bags.Recording) bool { return r.Pipe != nil }) // its topics are known at its end
+	// its topics are known at its end
+	piped := slices.ContainsFunc(in, func(r *bags.Recording) bool { return r.Pipe != nil })
 	if !piped {
 		err = checkTopics()
 	}
@@ -144,8 +146,8 @@ func (f *selectFlags) choose(j *job.Job, in job.Inputs, expr string) (o rewrite.
 	}, err
 }
 
-// sayBothForms names the topics that the user has named and a recording has with a leading slash and without. x is
-// nil without an expression.
+// sayBothForms names the topics that the user has named and a recording has with a leading slash and
+// without. x is nil without an expression.
 func (f *selectFlags) sayBothForms(j *job.Job, r *bags.Recording, x *query.Expression) {
 	both := f.BothForms(r.Topics())
 	if x != nil {
@@ -172,7 +174,8 @@ func (f emptyFlags) refuse(selected uint64, inputs ...*bags.Recording) error {
 		if in.Source != nil {
 			switch info := in.Source.Info(); {
 			case info.Messages > 0:
-				what += fmt.Sprintf(", which lasts %.1f s from @%s on", info.End.Sub(info.Start).Seconds(), info.Start)
+				what += fmt.Sprintf(", which lasts %.1f s from @%s on", info.End.Sub(info.Start).Seconds(),
+					info.Start)
 			default:
 				what += ", which has no messages"
 			}

@@ -39,7 +39,8 @@ func (f *indexFlags) Run(ctx context.Context, out job.Output) error {
 		if err := errors.Join(c.Write(ctx), p.Close()); err != nil {
 			return j.Failed(arg, wording.Explain(err))
 		}
-		j.Say("%s: %s in the catalog, %d read, %d dropped", wording.Shown(arg), wording.Plural(uint64(len(c.Bags)), "bag"), c.Read, c.Dropped)
+		j.Say("%s: %s in the catalog, %d read, %d dropped", wording.Shown(arg),
+			wording.Plural(uint64(len(c.Bags)), "bag"), c.Read, c.Dropped)
 	}
 	return j.Done()
 }

@@ -56,10 +56,14 @@ type flags struct {
 }
 
 func main() {
-	signal.Ignore(syscall.SIGPIPE) // complaints that nobody reads end no work; a result that nobody reads is an error
+	// complaints that nobody reads end no work; a result that nobody reads is an error
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), program.EndSignals()...)
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
-	code := program.OffMainThread(func() int { return run(ctx, os.Args[1:], job.NewOutput(os.Stdin, os.Stdout, os.Stderr)) })
+	code := program.OffMainThread(func() int {
+		return run(ctx, os.Args[1:],
+			job.NewOutput(os.Stdin, os.Stdout, os.Stderr))
+	})
 	stop()
 	os.Exit(code)
 }
@@ -98,7 +102,8 @@ func run(ctx context.Context, args []string, out job.Output) int {
 	case exit >= 0:
 		return exit
 	case err != nil:
-		reason := strings.Replace(err.Error(), `must be one of "",`, "must be one of ", 1) // "" is the default, and no choice
+		// "" is the default, and no choice
+		reason := strings.Replace(err.Error(), `must be one of "",`, "must be one of ", 1)
 		out.Complain("%s; see gobag %s--help", reason, commandOf(err))
 		return program.ExitUsage
 	}

@@ -105,7 +105,8 @@ func (f *splitFlags) Run(ctx context.Context, out job.Output) error {
 	sum.Repeated = split.Repeated()
 	j.SayDropped(in)
 	j.SayPlain(in)
-	j.Say("%s: %s%s in %s", wording.Shown(f.In), wording.Plural(sum.Messages, "message"), job.Repeated(sum), wording.Plural(split.Count(), "file"))
+	j.Say("%s: %s%s in %s", wording.Shown(f.In), wording.Plural(sum.Messages, "message"), job.Repeated(sum),
+		wording.Plural(split.Count(), "file"))
 	return j.Done()
 }
 

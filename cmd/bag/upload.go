@@ -56,7 +56,8 @@ func (f *uploadFlags) Run(ctx context.Context, out job.Output) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bucket.Close()) }()
-	o := program.LogOptions{Log: options.Log{LogLevel: "info"}, Quiet: f.Quiet, Terminal: job.IsTerminal(j.Stderr)}
+	o := program.LogOptions{Log: options.Log{LogLevel: "info"}, Quiet: f.Quiet,
+		Terminal: job.IsTerminal(j.Stderr)}
 	if out.Errs.JSON {
 		o.Format = "json"
 	}
@@ -91,7 +92,8 @@ func (f *uploadFlags) enqueue(queue *upload.Uploader) (others int, err error) {
 	}
 	waiting := upload.Pending(f.Dir)
 	for _, e := range entries {
-		if !bags.IsBag(e.Name()) || strings.HasSuffix(e.Name(), bags.ActiveSuffix) || waiting[e.Name()] || !e.Type().IsRegular() {
+		if !bags.IsBag(e.Name()) || strings.HasSuffix(e.Name(), bags.ActiveSuffix) || waiting[e.Name()] ||
+			!e.Type().IsRegular() {
 			continue
 		}
 		st, err := e.Info()
@@ -139,7 +141,8 @@ func (f *uploadFlags) wait(ctx context.Context, queue *upload.Uploader, bar *job
 	s := queue.Stats()
 	left := ""
 	if s.Waiting > 0 {
-		left = fmt.Sprintf("; %s of %s wait for the next start", wording.Plural(uint64(s.Waiting), "bag"), wording.Shown(f.Dir))
+		left = fmt.Sprintf("; %s of %s wait for the next start", wording.Plural(uint64(s.Waiting), "bag"),
+			wording.Shown(f.Dir))
 	}
 	switch {
 	case s.Store.State == upload.Failing:

@@ -73,7 +73,8 @@ func (f *viewFlags) Run(ctx context.Context, out job.Output) error {
 		return view.Opening{Name: wording.Shown(work.Title), Done: done, Total: work.Total}
 	})
 	server, err := web.Serve(ctx, web.Options{
-		Listen: f.HTTP, Token: f.Token, ViewToken: f.ViewToken, Hosts: f.Host, Node: titleOf(paths), Version: program.Version(), Log: zap.NewNop(),
+		Listen: f.HTTP, Token: f.Token, ViewToken: f.ViewToken, Hosts: f.Host, Node: titleOf(paths),
+		Version: program.Version(), Log: zap.NewNop(),
 	}, page.New(viewer))
 	if err != nil {
 		return err

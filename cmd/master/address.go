@@ -52,12 +52,14 @@ func choosePort(flag int, masterURI string) (string, error) {
 }
 
 // locate decides where to serve.
-func locate(ctx context.Context, listen string, remaps map[string]string, getenv func(string) string) (master.Location, error) {
+func locate(ctx context.Context, listen string, remaps map[string]string,
+	getenv func(string) string) (master.Location, error) {
 	a := tcpros.Args{Hostname: remaps["__hostname"], IP: remaps["__ip"]}
 	at := master.Locate(ctx, listen, a, getenv)
 	switch {
 	case strings.Contains(at.Host, "://"):
-		return at, fmt.Errorf("host %q must be a name or an IP address (see ROS_HOSTNAME and ROS_IP)", at.Host)
+		return at, fmt.Errorf("host %q must be a name or an IP address (see ROS_HOSTNAME and ROS_IP)",
+			at.Host)
 	case len(at.Listen) == 0:
 		return at, fmt.Errorf("host %q has no address of this machine (correct ROS_HOSTNAME or ROS_IP, or use --listen)", at.Host)
 	}

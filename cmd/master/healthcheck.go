@@ -28,7 +28,8 @@ func healthcheck(ctx context.Context, f *flags, port string) error {
 		host = "127.0.0.1"
 	}
 	at := net.JoinHostPort(host, port)
-	answer, err := xmlrpc.Call(ctx, xmlrpc.NewHTTPClient(healthTimeout), "http://"+at+"/", "getPid", "/"+actionHealthcheck)
+	answer, err := xmlrpc.Call(ctx, xmlrpc.NewHTTPClient(healthTimeout), "http://"+at+"/", "getPid",
+		"/"+actionHealthcheck)
 	if err != nil {
 		return fmt.Errorf("%w at %s: %s", errNoMaster, at, xmlrpc.Reason(err))
 	}

@@ -63,8 +63,8 @@ var (
 	errHelpShown = errors.New("help was shown")
 )
 
-// run serves until a signal. It sets in errs how errors are printed. An error that is not errStopped is one of usage
-// or start-up.
+// run serves until a signal. It sets in errs how errors are printed. An error that is not errStopped is
+// one of usage or start-up.
 func run(args []string, getenv func(string) string, stdout io.Writer, errs *program.Errors) error {
 	if err := program.CheckCommand("gomaster", args); err != nil {
 		return err
@@ -97,10 +97,12 @@ func run(args []string, getenv func(string) string, stdout io.Writer, errs *prog
 		log.Warn("the host name stands for loopback: nodes on other machines cannot reach this master (set ROS_IP, or use --listen)", zap.String("host", at.Host))
 	}
 	shutdown := make(chan struct{}, 1)
-	o := master.Options{Listen: net.JoinHostPort(at.Listen[0], port), AlsoListen: at.Listen[1:], URIHost: at.Host, Log: log}
+	o := master.Options{Listen: net.JoinHostPort(at.Listen[0], port), AlsoListen: at.Listen[1:],
+		URIHost: at.Host, Log: log}
 	if f.RemoteShutdown {
 		o.OnShutdown = func(caller, reason, peer string) {
-			log.Info("shutdown asked for", zap.String("caller", caller), zap.String("peer", peer), zap.String("reason", reason))
+			log.Info("shutdown asked for", zap.String("caller", caller), zap.String("peer", peer),
+				zap.String("reason", reason))
 			select {
 			case shutdown <- struct{}{}:
 			default:
@@ -140,7 +142,9 @@ func parse(args []string, stdout, stderr io.Writer) (flags, error) {
 		return f, errHelpShown
 	}
 	if err == nil && f.Action != "" && f.Action != actionHealthcheck {
-		err = fmt.Errorf("unexpected argument %s: the only one is %s; options begin with a dash", f.Action, actionHealthcheck) // with kong's words
+		// with kong's words
+		err = fmt.Errorf("unexpected argument %s: the only one is %s; options begin with a dash", f.Action,
+			actionHealthcheck)
 	}
 	return f, err
 }

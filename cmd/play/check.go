@@ -13,8 +13,9 @@ import (
 	"github.com/gorosbag/gorosbag/player"
 )
 
-// checkStart returns the error with which the start would refuse to play, without a node. Stores are not contacted: if
-// any bag is in a store, the other bags are opened, but what would be played is not checked.
+// checkStart returns the error with which the start would refuse to play, without a node. Stores are not
+// contacted: if any bag is in a store, the other bags are opened, but what would be played is not
+// checked.
 func (s *settings) checkStart(log *zap.Logger, resolve program.Resolver) error {
 	ctx := context.Background()
 	local := slices.DeleteFunc(slices.Clone(s.selection.bags), store.IsURL)
@@ -30,7 +31,8 @@ func (s *settings) checkStart(log *zap.Logger, resolve program.Resolver) error {
 	if err == nil {
 		err = player.Check(ctx, o, resolve)
 	}
-	if missing := (*player.NotInBagsError)(nil); errors.Is(err, player.ErrNoMessages) && !errors.As(err, &missing) {
+	if missing := (*player.NotInBagsError)(nil); errors.Is(err, player.ErrNoMessages) &&
+		!errors.As(err, &missing) {
 		return nil // play would end at once, with exit code 0
 	}
 	return withFlag(err)

@@ -14,7 +14,8 @@ import (
 )
 
 // dryRun prints to w what play would do, and returns the exit code.
-func dryRun(ctx context.Context, s *settings, bags []*player.Bag, node *tcpros.Node, log *zap.Logger, r *reporter, w io.Writer) int {
+func dryRun(ctx context.Context, s *settings, bags []*player.Bag, node *tcpros.Node, log *zap.Logger,
+	r *reporter, w io.Writer) int {
 	o, err := s.options(bags, log)
 	if err != nil {
 		return r.report(nil, err)
@@ -35,8 +36,9 @@ func dryRun(ctx context.Context, s *settings, bags []*player.Bag, node *tcpros.N
 	return r.report(nil, err)
 }
 
-// printPreview writes text to w without a Console, which leaves out what is not taken in time: for a dry run, text is
-// the result. A reader that has gone, such as head, has seen enough. If a reader takes nothing more, ctx ends the wait.
+// printPreview writes text to w without a Console, which leaves out what is not taken in time: for a dry
+// run, text is the result. A reader that has gone, such as head, has seen enough. If a reader takes
+// nothing more, ctx ends the wait.
 func printPreview(ctx context.Context, w io.Writer, text string) error {
 	written := make(chan error, 1)
 	program.RunUntil(ctx, func() {

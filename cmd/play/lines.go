@@ -27,7 +27,8 @@ type eventLog struct {
 }
 
 func newEventLog(control control.Control, log *zap.Logger, screen bool, resume string) *eventLog {
-	return &eventLog{control: control, log: log, changes: log.With(loglimit.OnRequest()), screen: screen, resume: resume}
+	return &eventLog{control: control, log: log, changes: log.With(loglimit.OnRequest()), screen: screen,
+		resume: resume}
 }
 
 // run logs until ctx is done.
@@ -69,7 +70,8 @@ func pause(ctx context.Context, d time.Duration) {
 
 // progress logs the position, in stock's words.
 func (n *eventLog) progress(s *control.Stats) {
-	fields := []zap.Field{zap.Float64("rate", s.Rate), zap.Float64("achieved", float64(int(s.Achieved()*100))/100)}
+	fields := []zap.Field{zap.Float64("rate", s.Rate),
+		zap.Float64("achieved", float64(int(s.Achieved()*100))/100)}
 	if dropped := s.Dropped(); dropped > 0 {
 		fields = append(fields, zap.Uint64("dropped", dropped))
 	}
@@ -106,7 +108,8 @@ func (n *eventLog) logChanges(last, now *control.Status) {
 		n.changes.Info("rate changed", zap.Float64("rate", now.Rate))
 	}
 	if now.Loop != last.Loop || now.LoopFrom != last.LoopFrom || now.LoopTo != last.LoopTo {
-		n.changes.Info("loop changed", zap.Bool("on", now.Loop), zap.Duration("from", now.LoopFrom), zap.Duration("to", now.LoopTo))
+		n.changes.Info("loop changed", zap.Bool("on", now.Loop), zap.Duration("from", now.LoopFrom),
+			zap.Duration("to", now.LoopTo))
 	}
 	if now.PauseOnTopics != last.PauseOnTopics {
 		n.changes.Info("pausing on topics changed", zap.Bool("on", now.PauseOnTopics))

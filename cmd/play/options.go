@@ -25,7 +25,8 @@ func commands() program.Subcommands {
 // settings are what the options of goplay set.
 type settings struct {
 	options.Common
-	play player.Options // but for what only a running program has, such as the node, and what is read from bags
+	// but for what only a running program has, such as the node, and what is read from bags
+	play player.Options
 
 	selection selectionSettings
 	names     nameSettings
@@ -51,7 +52,8 @@ func (s *settings) program() *config.Program {
 				merged by time.`,
 		},
 		Groups: append([]config.Group{
-			s.selection.group(o), s.names.group(o), s.begin.group(o), s.pace.group(o), clockOptions(o), s.control.group(),
+			s.selection.group(o), s.names.group(o), s.begin.group(o), s.pace.group(o), clockOptions(o),
+			s.control.group(),
 			s.Web.Group(web.CheckToken, func(address string, hasToken bool) error {
 				return web.CheckListen(context.Background(), address, hasToken)
 			}),

@@ -13,7 +13,8 @@ import (
 	"github.com/gorosbag/gorosbag/player/control"
 )
 
-// paceSettings are options about how play gets through the bags that have no field of their own in the player.
+// paceSettings are options about how play gets through the bags that have no field of their own in the
+// player.
 type paceSettings struct {
 	loop        loop
 	rateTopic   string        // play waits while it is ahead of this topic; empty means none

@@ -15,7 +15,8 @@ const stampLayout = "2006-01-02 15:04:05.000 MST"
 // previewText returns what goplay --dry-run prints.
 func previewText(p *player.Preview) string {
 	var b strings.Builder
-	rows := [][]string{{"messages", "hz", "latched", "topic", "type", "in the bag", "recorded from", "published by", "heard by"}}
+	rows := [][]string{{"messages", "hz", "latched", "topic", "type", "in the bag", "recorded from",
+		"published by", "heard by"}}
 	var messages uint64
 	shared, heard := 0, 0
 	for i := range p.Topics {
@@ -24,21 +25,25 @@ func previewText(p *player.Preview) string {
 		shared += min(len(x.Publishers), 1)
 		heard += min(len(x.Listeners), 1)
 		rows = append(rows, []string{
-			strconv.FormatUint(x.Messages, 10), fmt.Sprintf("%.1f", x.Rate), map[bool]string{true: "yes"}[x.Latching], termtext.Plain(x.Name), termtext.Plain(x.Type),
+			strconv.FormatUint(x.Messages, 10), fmt.Sprintf("%.1f", x.Rate),
+			map[bool]string{true: "yes"}[x.Latching], termtext.Plain(x.Name), termtext.Plain(x.Type),
 			unless(x.Recorded, x.Name), nodes(x.CallerIDs), nodes(x.Publishers), nodes(x.Listeners),
 		})
 	}
 	b.WriteString(termtext.Columns(rows, 3))
-	fmt.Fprintf(&b, "%s on %s, %.3f s, from %s to %s\n", wording.Plural(messages, "message"), wording.Plural(len(p.Topics), "topic"), p.End.Sub(p.Start).Seconds(),
+	fmt.Fprintf(&b, "%s on %s, %.3f s, from %s to %s\n", wording.Plural(messages, "message"),
+		wording.Plural(len(p.Topics), "topic"), p.End.Sub(p.Start).Seconds(),
 		p.Start.Std().Local().Format(stampLayout), p.End.Std().Local().Format(stampLayout))
 	for i := range p.Topics {
 		x := &p.Topics[i]
 		for _, u := range x.Unfit {
-			fmt.Fprintf(&b, "%s %s: %s: %s\n", termtext.Plain(u.Node), u.Fate, termtext.Plain(x.Name), termtext.Plain(u.Why))
+			fmt.Fprintf(&b, "%s %s: %s: %s\n", termtext.Plain(u.Node), u.Fate, termtext.Plain(x.Name),
+				termtext.Plain(u.Why))
 		}
 	}
 	for _, u := range p.Unplayable {
-		fmt.Fprintf(&b, "cannot be played: %s of %s: %s\n", termtext.Plain(u.Topic), termtext.Plain(u.Bag), termtext.Plain(u.Reason))
+		fmt.Fprintf(&b, "cannot be played: %s of %s: %s\n", termtext.Plain(u.Topic), termtext.Plain(u.Bag),
+			termtext.Plain(u.Reason))
 	}
 	for _, d := range p.Damage {
 		fmt.Fprintf(&b, "damaged: %s\n", termtext.Plain(d.Error()))
@@ -46,7 +51,8 @@ func previewText(p *player.Preview) string {
 	if p.Graph != nil {
 		fmt.Fprintf(&b, "there is no answer from a master, so who publishes and hears these topics at present is not known: %s\n", termtext.Plain(p.Graph.Error()))
 	} else {
-		fmt.Fprintf(&b, "at present %d of these topics have subscribers, and %d have other publishers\n", heard, shared)
+		fmt.Fprintf(&b, "at present %d of these topics have subscribers, and %d have other publishers\n",
+			heard, shared)
 	}
 	return b.String()
 }

@@ -61,7 +61,8 @@ func (r *reporter) report(sum *control.Summary, err error) int {
 	}
 	what, all := "not all was played: ", []string(nil)
 	if r.nameTaken {
-		if all = append(all, "another node has registered with the name of this one; give each its own with __name:="); !sum.Interrupted && !sum.Lossy() {
+		if all = append(all,
+			"another node has registered with the name of this one; give each its own with __name:="); !sum.Interrupted && !sum.Lossy() {
 			what = "play ended early: " // after the last message, with --keep-alive
 		}
 	}
@@ -80,7 +81,8 @@ func withFlag(err error) error {
 	if !errors.As(err, &bad) {
 		return err
 	}
-	flag := upper().ReplaceAllStringFunc(bad.Option, func(letter string) string { return "-" + strings.ToLower(letter) })
+	flag := upper().ReplaceAllStringFunc(bad.Option,
+		func(letter string) string { return "-" + strings.ToLower(letter) })
 	return fmt.Errorf("-%s %s", flag, bad.Reason)
 }
 

@@ -21,9 +21,10 @@ func limitMemory(buffers, others int64) {
 	}
 }
 
-// masterMemory returns what an embedded master may need of the heap in bytes; address is empty without such a
-// master. The memory limit of the garbage collector has to include these bytes: otherwise the collector would run all
-// the time once parameters and replies take them. Parameters seldom take a megabyte, so the buffer is not made smaller for them.
+// masterMemory returns what an embedded master may need of the heap in bytes; address is empty without
+// such a master. The memory limit of the garbage collector has to include these bytes: otherwise the
+// collector would run all the time once parameters and replies take them. Parameters seldom take a
+// megabyte, so the buffer is not made smaller for them.
 func masterMemory(address string) int64 {
 	if address == "" {
 		return 0
@@ -45,7 +46,8 @@ func fitMemory(o *recorder.Options, limit, others int64, log *zap.Logger) {
 	o.BufferBytes = room
 	o.Snapshot.Bytes = min(o.Snapshot.Bytes, o.MemoryBytes()/4*3) // more is refused
 	log.Warn("the buffer is made smaller: its control group may have no more memory",
-		zap.String("limit", humanize.IBytes(uint64(limit))), zap.String("buffer", humanize.IBytes(uint64(o.MemoryBytes()))))
+		zap.String("limit", humanize.IBytes(uint64(limit))),
+		zap.String("buffer", humanize.IBytes(uint64(o.MemoryBytes()))))
 }
 
 // bufferFor returns the buffer size for a memory limit.

@@ -57,8 +57,10 @@ func (s *settings) program() *config.Program {
 				these are regular expressions that must match the whole topic name.`,
 		},
 		Groups: append([]config.Group{
-			s.selection.group(o), s.limits.group(o), s.expect.group(), s.files.group(o), s.disk.group(o, s.hasPauses), s.buffers.group(o), s.snapshot.group(o),
-			s.triggers.group(s.snapshot.any), s.upload.group(), s.control.group(), linkOptions(o), s.ROS.Group(),
+			s.selection.group(o), s.limits.group(o), s.expect.group(), s.files.group(o),
+			s.disk.group(o, s.hasPauses), s.buffers.group(o), s.snapshot.group(o),
+			s.triggers.group(s.snapshot.any), s.upload.group(), s.control.group(), linkOptions(o),
+			s.ROS.Group(),
 			s.Web.Group(web.CheckToken, func(address string, hasToken bool) error {
 				return web.CheckListen(context.Background(), address, hasToken)
 			}),
@@ -104,7 +106,8 @@ func (s *settings) options(log *zap.Logger) recorder.Options {
 	o := s.record
 	o.Log, o.Control = log, new(recorder.Control)
 	o.CountTopics = s.control.hasScreen() // which lists them; without one these are stock's lines
-	if c := &o.Select; len(c.Exclude) > 0 && !c.All && !c.Regex && len(c.Types)+len(c.Nodes)+len(c.NodePublications) == 0 {
+	if c := &o.Select; len(c.Exclude) > 0 && !c.All && !c.Regex &&
+		len(c.Types)+len(c.Nodes)+len(c.NodePublications) == 0 {
 		log.Warn("Exclusion regex given, but no topics to subscribe to. Adding implicit 'record all'.")
 		c.All = true
 	}

@@ -50,8 +50,8 @@ func (e *expectSettings) set(o *recorder.Options) {
 	}
 }
 
-// expectCommand is the first argument that makes gorecord print what a good recording had, as the expectations of a
-// configuration file.
+// expectCommand is the first argument that makes gorecord print what a good recording had, as the
+// expectations of a configuration file.
 const expectCommand = "expect"
 
 func expectHelp() program.Subcommand {
@@ -65,12 +65,14 @@ func expectHelp() program.Subcommand {
 func runExpect(args []string) int {
 	errs := &program.Errors{W: os.Stderr, Name: name}
 	if len(args) != 1 || strings.HasPrefix(args[0], "-") {
-		return errs.Fail(program.ExitUsage, errors.New("want: gorecord expect BAG, a good recording; to record the topic /expect write gorecord /expect"))
+		return errs.Fail(program.ExitUsage,
+			errors.New("want: gorecord expect BAG, a good recording; to record the topic /expect write gorecord /expect"))
 	}
 	ctx, signals := program.Catch(context.Background())
 	defer signals.Close()
 	if err := expect.Write(ctx, args[0], os.Stdout); err != nil {
-		return errs.Fail(program.ExitUsage, fmt.Errorf("%s: %w", wording.Shown(args[0]), wording.Explain(err)))
+		return errs.Fail(program.ExitUsage,
+			fmt.Errorf("%s: %w", wording.Shown(args[0]), wording.Explain(err)))
 	}
 	return program.ExitOK
 }

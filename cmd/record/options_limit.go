@@ -61,6 +61,7 @@ func (l *limitSettings) all() []recorder.Limit {
 	for _, topic := range slices.Sorted(maps.Keys(l.count)) {
 		all = append(all, recorder.Limit{Topics: topic, Count: l.count[topic]})
 	}
-	slices.SortStableFunc(all, func(a, b recorder.Limit) int { return cmp.Compare(len(a.Topics), len(b.Topics)) })
+	slices.SortStableFunc(all,
+		func(a, b recorder.Limit) int { return cmp.Compare(len(a.Topics), len(b.Topics)) })
 	return all
 }

@@ -45,11 +45,13 @@ func (t *triggerSettings) group(hasSnapshots func() bool) config.Group {
 
 // checkExpression compiles the expression of a trigger.
 func checkExpression(text string) error {
-	_, err := expr.CompileTopics(text, func(name string) (string, error) { return name, options.CheckName(name) })
+	_, err := expr.CompileTopics(text,
+		func(name string) (string, error) { return name, options.CheckName(name) })
 	var bad *expr.ExpressionError
 	switch {
 	case errors.As(err, &bad) && bad.Line > 0:
-		return fmt.Errorf("want an expression as of gobag filter: at %d:%d: %s", bad.Line, bad.Column, bad.Reason)
+		return fmt.Errorf("want an expression as of gobag filter: at %d:%d: %s", bad.Line, bad.Column,
+			bad.Reason)
 	case bad != nil:
 		return errors.New(bad.Reason)
 	}

@@ -27,8 +27,9 @@ type uploadSettings struct {
 func (u *uploadSettings) group() config.Group {
 	rules := func() []config.Rule {
 		return []config.Rule{{
-			Bad: u.to == "" && (u.rate != 0 || u.remove), Options: []string{"upload-rate", "upload-delete", "upload"},
-			Reason: "--upload-rate and --upload-delete need --upload",
+			Bad:     u.to == "" && (u.rate != 0 || u.remove),
+			Options: []string{"upload-rate", "upload-delete", "upload"},
+			Reason:  "--upload-rate and --upload-delete need --upload",
 		}}
 	}
 	return config.Group{Title: "Uploads", Rules: rules, Options: []config.Option{
@@ -45,9 +46,9 @@ func (u *uploadSettings) group() config.Group {
 	}}
 }
 
-// check returns the error with which the start would refuse to upload, or an error if uploads go to a directory of this
-// machine that cannot be written to. One that does not exist may be on a network share that is mounted later: bags wait
-// for it, so that is a warning. No store is asked.
+// check returns the error with which the start would refuse to upload, or an error if uploads go to a
+// directory of this machine that cannot be written to. One that does not exist may be on a network share
+// that is mounted later: bags wait for it, so that is a warning. No store is asked.
 func (u *uploadSettings) check(log *zap.Logger) error {
 	if u.to == "" {
 		return nil
@@ -58,7 +59,8 @@ func (u *uploadSettings) check(log *zap.Logger) error {
 	}
 	err = errors.Join(bucket.Close(), store.CheckDirectory(to.URL))
 	if errors.Is(err, store.ErrNotFound) {
-		log.Warn("The directory to upload to is not there: bags stay here until it is", zap.String("to", to.URL), zap.String("reason", store.Message(err)))
+		log.Warn("The directory to upload to is not there: bags stay here until it is",
+			zap.String("to", to.URL), zap.String("reason", store.Message(err)))
 		return nil
 	}
 	if err != nil {

@@ -23,29 +23,34 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// preflightCommand is the first argument that makes gorecord listen for a while instead of recording, with the options
-// of a recording.
+// preflightCommand is the first argument that makes gorecord listen for a while instead of recording,
+// with the options of a recording.
 const preflightCommand = "preflight"
 
 func preflightHelp() program.Subcommand {
 	return program.Subcommand{
-		Name: preflightCommand, Args: "[TOPICS] [OPTIONS]", Help: "Listen for 10 s, record nothing, and say what is not ready",
+		Name: preflightCommand, Args: "[TOPICS] [OPTIONS]",
+		Help: "Listen for 10 s, record nothing, and say what is not ready",
 		Detail: `Takes the topics and options of a recording (gorecord --help). Prints each topic with its rate, what is expected of it and its stamps;
 the disk, the buffer, the clock of the master's host and the store of --upload. Exit code: 0 all is ready, otherwise 1.`,
 	}
 }
 
 const (
-	listenFor  = 10 * time.Second
-	linkWithin = 2 * time.Second // of listenFor: then rates are measured
-	askWithin  = 5 * time.Second // bounds a question to the store or to the master's host
-	mostClock  = 2 * time.Second // the clock of the master's host may differ this much: its answer has whole seconds
+	listenFor = 10 * time.Second
+	// of listenFor: then rates are measured
+	linkWithin = 2 * time.Second
+	// bounds a question to the store or to the master's host
+	askWithin = 5 * time.Second
+	// the clock of the master's host may differ this much: its answer has whole seconds
+	mostClock = 2 * time.Second
 )
 
 // runPreflight listens, prints what was heard, and returns the exit code: 0 if all is as it should be.
 func runPreflight(args []string) int {
 	errs, s := &program.Errors{W: os.Stderr, Name: name}, new(settings)
-	line, code := (&program.Command{Errs: errs, Node: "preflight", Common: &s.Common, Parse: s.program().Parse, Check: s.checkStart}).Read(args)
+	line, code := (&program.Command{Errs: errs, Node: "preflight", Common: &s.Common,
+		Parse: s.program().Parse, Check: s.checkStart}).Read(args)
 	if line == nil {
 		return code
 	}
@@ -88,7 +93,8 @@ func runPreflight(args []string) int {
 	if err != nil {
 		node.Log.Warn("bags of earlier recordings do not count", zap.Error(err))
 	}
-	h.Facts = append(h.Facts, h.Disk(o.MinSpace, o.MinSpaceText, &deletion, face.LowTime), h.Buffer(o.MemoryBytes()), masterFact(ctx, graph.Node.MasterURI(), graph.Node.MasterUp()))
+	h.Facts = append(h.Facts, h.Disk(o.MinSpace, o.MinSpaceText, &deletion, face.LowTime),
+		h.Buffer(o.MemoryBytes()), masterFact(ctx, graph.Node.MasterURI(), graph.Node.MasterUp()))
 	if listenErr != nil {
 		h.Facts = append(h.Facts, preflight.Fact{What: "graph", Text: listenErr.Error(), Bad: true})
 	}
@@ -117,11 +123,13 @@ func namedTopics(o *recorder.Options) (names []string) {
 
 // listen subscribes as the recording would, without a bag, and without what is left of earlier recordings.
 func listen(parent context.Context, o recorder.Options, h *preflight.Heard) error {
-	o.Begin, o.Recover, o.Retain, o.Publish, o.Params, o.Log = control.StateStopped, false, recorder.Retention{}, false, false, zap.NewNop()
+	o.Begin, o.Recover, o.Retain, o.Publish, o.Params, o.Log = control.StateStopped, false,
+		recorder.Retention{}, false, false, zap.NewNop()
 	o.Snapshot = recorder.Snapshot{}
 	noFolder := recorder.CheckOutput(o) != nil
 	if noFolder {
-		o.Output = recorder.Output{Prefix: filepath.Join(os.TempDir(), preflightCommand)} // in which nothing is written
+		// in which nothing is written
+		o.Output = recorder.Output{Prefix: filepath.Join(os.TempDir(), preflightCommand)}
 	}
 	o.Expect = nil // is judged here, over less than ten seconds
 	ctx, cancel := context.WithCancel(parent)
@@ -164,7 +172,8 @@ func bagFact(tried <-chan error) preflight.Fact {
 		}
 		return preflight.Fact{What: "bag"}
 	default:
-		return preflight.Fact{What: "bag", Text: "the disk does not answer: a file cannot be created", Bad: true}
+		return preflight.Fact{What: "bag", Text: "the disk does not answer: a file cannot be created",
+			Bad: true}
 	}
 }
 
@@ -201,7 +210,8 @@ func masterFact(parent context.Context, uri string, up bool) preflight.Fact {
 	return f
 }
 
-// storeFact says whether the store takes uploads. One that is not reachable is told, and is no obstacle: bags wait.
+// storeFact says whether the store takes uploads. One that is not reachable is told, and is no obstacle:
+// bags wait.
 func storeFact(parent context.Context, u *uploadSettings) preflight.Fact {
 	f := preflight.Fact{What: "store", Bad: true}
 	to, err := upload.ParseDestination(u.to)

@@ -47,7 +47,8 @@ func summaryText(s *settings, sum *control.Summary, sent *upload.Stats) (string,
 }
 
 // report prints the summary and returns the exit code.
-func report(console *term.Console, errs *program.Errors, s *settings, sum *control.Summary, sent *upload.Stats, nameTaken bool, err error) int {
+func report(console *term.Console, errs *program.Errors, s *settings, sum *control.Summary,
+	sent *upload.Stats, nameTaken bool, err error) int {
 	if !s.control.quiet && sum.Duration > 0 {
 		text, jsonErr := summaryText(s, sum, sent)
 		err = errors.Join(err, jsonErr)
@@ -76,7 +77,8 @@ func report(console *term.Console, errs *program.Errors, s *settings, sum *contr
 // wrongs says all that makes the exit code program.ExitLoss, but for errors.
 func wrongs(s *settings, sum *control.Summary, sent *upload.Stats, nameTaken bool) (all []string) {
 	if nameTaken {
-		all = append(all, "the recording ended early: another node has registered with the name of this one; give each its own with __name:=")
+		all = append(all,
+			"the recording ended early: another node has registered with the name of this one; give each its own with __name:=")
 	}
 	if text := sum.Losses(); text != "" {
 		all = append(all, text)

@@ -42,8 +42,8 @@ func (h handover) Keeps(path string) bool {
 	return h.Uploader.Keeps(path) || h.left[filepath.Base(path)]
 }
 
-// leftUploads is the Handover of a recording without uploads: it keeps the bags that earlier recordings have left to
-// upload.
+// leftUploads is the Handover of a recording without uploads: it keeps the bags that earlier recordings
+// have left to upload.
 type leftUploads map[string]bool
 
 // Begun implements recorder.Handover.
@@ -67,7 +67,8 @@ func (h handover) Handed() *control.HandoverStats {
 // handed is the account of uploads for faces.
 func handed(s *upload.Stats) *control.HandoverStats {
 	return &control.HandoverStats{
-		Waiting: s.Waiting, WaitingBytes: s.WaitingBytes, Done: s.Uploaded, DoneBytes: s.UploadedBytes, LastDone: s.LastUpload, Deleted: s.Deleted,
+		Waiting: s.Waiting, WaitingBytes: s.WaitingBytes, Done: s.Uploaded, DoneBytes: s.UploadedBytes,
+		LastDone: s.LastUpload, Deleted: s.Deleted,
 		Sent: s.Sent, Failures: s.Failures, Refused: s.Refused, Lost: s.Lost, Err: s.Err,
 		State: storeStates[s.Store.State], StateSince: s.Store.Since, StateErr: s.Store.Err,
 	}
@@ -75,7 +76,8 @@ func handed(s *upload.Stats) *control.HandoverStats {
 
 // storeStates translates the states of a store.
 var storeStates = map[upload.StoreState]control.HandoverState{
-	upload.OK: control.HandoverOK, upload.Unreachable: control.HandoverUnreachable, upload.Failing: control.HandoverFailing,
+	upload.OK: control.HandoverOK, upload.Unreachable: control.HandoverUnreachable,
+	upload.Failing: control.HandoverFailing,
 }
 
 // memory returns about the largest number of bytes that uploads take: parts being sent, and the SDK.
@@ -94,8 +96,8 @@ func uploadSummary(to string, s *upload.Stats) string {
 	return "uploads: " + s.Text() + "\n"
 }
 
-// startUploads begins to upload the bags that earlier recordings have left, and makes the recording hand over its
-// files. Uploads continue after the end of ctx, until end.
+// startUploads begins to upload the bags that earlier recordings have left, and makes the recording hand
+// over its files. Uploads continue after the end of ctx, until end.
 func startUploads(ctx context.Context, s *uploadSettings, o *recorder.Options) (*uploads, error) {
 	if s.to == "" {
 		o.Handover = leftUploads(upload.Pending(o.Output.Dir()))
@@ -119,7 +121,8 @@ func startUploads(ctx context.Context, s *uploadSettings, o *recorder.Options) (
 	if o.Retain != (recorder.Retention{}) && o.Retain.KeepFree == 0 {
 		o.Retain.KeepFree = 2 * o.MinSpace // a store that is away must not end the recording
 	}
-	u := &uploads{Uploader: queue, bucket: bucket, log: o.Log, timeout: s.wait, abort: o.Hurry, cancel: cancel, done: make(chan struct{})}
+	u := &uploads{Uploader: queue, bucket: bucket, log: o.Log, timeout: s.wait, abort: o.Hurry,
+		cancel: cancel, done: make(chan struct{})}
 	u.result = sync.OnceValue(u.finish)
 	left := upload.Pending(o.Output.Dir())
 	for name := range left {
@@ -136,8 +139,8 @@ func startUploads(ctx context.Context, s *uploadSettings, o *recorder.Options) (
 	return u, nil
 }
 
-// end gives running uploads up to --upload-wait, leaves the other bags to the next start, and returns the statistics.
-// Only the first call does so; other calls return the same.
+// end gives running uploads up to --upload-wait, leaves the other bags to the next start, and returns the
+// statistics. Only the first call does so; other calls return the same.
 func (u *uploads) end() upload.Stats {
 	if u == nil {
 		return upload.Stats{}

@@ -62,10 +62,12 @@ func isRegular(path string) bool {
 // mostNames bounds how many names of a directory are compared with that of a file which is not there.
 const mostNames = 1000
 
-// leastSimilar is the length from which names are similar because of their letters: a.bag is not meant by b.bag.
+// leastSimilar is the length from which names are similar because of their letters: a.bag is not meant by
+// b.bag.
 const leastSimilar = 6
 
-// nearestBag returns the path of the bag that is meant by the path of a file which is not there; empty if none is similar.
+// nearestBag returns the path of the bag that is meant by the path of a file which is not there; empty if
+// none is similar.
 func nearestBag(path string) string {
 	d, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -99,7 +101,9 @@ func OpenRegular(path string) (*os.File, os.FileInfo, error) {
 		return nil, nil, errors.New("standard input cannot be read here; copy the bag to a file")
 	case errors.Is(err, fs.ErrNotExist):
 		if active := path + ".active"; HasBagEnding(path) && isRegular(active) {
-			return nil, nil, fmt.Errorf("no such file; %s is there: it is being recorded, or was not closed", wording.Shown(filepath.Base(active)))
+			return nil, nil,
+				fmt.Errorf("no such file; %s is there: it is being recorded, or was not closed",
+					wording.Shown(filepath.Base(active)))
 		}
 		if like := nearestBag(path); like != "" {
 			return nil, nil, fmt.Errorf("no such file; did you mean %s?", wording.Shown(like))
@@ -122,7 +126,8 @@ func OpenRegular(path string) (*os.File, os.FileInfo, error) {
 	return f, st, nil
 }
 
-// Growth returns what reports whether a file is being recorded: its recorder has locked it, or it has grown meanwhile.
+// Growth returns what reports whether a file is being recorded: its recorder has locked it, or it has
+// grown meanwhile.
 func Growth(file File) func() bool {
 	f, ok := file.(*os.File)
 	if !ok {

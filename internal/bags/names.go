@@ -14,9 +14,10 @@ import (
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 )
 
-// Names returns the names of the bags that arguments mean: a pattern that the shell has not expanded becomes the files
-// that match it, a directory the bags in it, by name, unless it is a recording of ROS 2. URLs are treated alike; that of a
-// folder in a store ends with a slash. Other arguments stay as they are.
+// Names returns the names of the bags that arguments mean: a pattern that the shell has not expanded
+// becomes the files that match it, a directory the bags in it, by name, unless it is a recording of ROS
+// 2. URLs are treated alike; that of a folder in a store ends with a slash. Other arguments stay as they
+// are.
 func Names(ctx context.Context, args []string) ([]string, error) {
 	var paths []string
 	for _, arg := range args {
@@ -83,8 +84,9 @@ func Stem(name string) string {
 // ActiveSuffix ends the name of a bag that is being recorded.
 const ActiveSuffix = ".bag.active"
 
-// bagsIn lists the bags directly in a directory, those that are being recorded or were torn included. NAME.orig.bag is
-// left out if NAME.bag is there: it is the same bag, before a command changed it in place.
+// bagsIn lists the bags directly in a directory, those that are being recorded or were torn included.
+// NAME.orig.bag is left out if NAME.bag is there: it is the same bag, before a command changed it in
+// place.
 func bagsIn(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

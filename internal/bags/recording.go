@@ -21,8 +21,8 @@ type Options struct {
 	Cache         *bagfmt.Cache
 	IndexOnly     bool
 
-	// Foreign gives out the channels of an MCAP file that are neither of ROS 1 nor of ROS 2, too, for those who do
-	// not look into messages. Otherwise they are left out, which is damage.
+	// Foreign gives out the channels of an MCAP file that are neither of ROS 1 nor of ROS 2, too, for
+	// those who do not look into messages. Otherwise they are left out, which is damage.
 	Foreign bool
 
 	// Plain leaves errors about what is in a file as errors.Is knows them, instead of explaining them.
@@ -98,19 +98,22 @@ func (o *Options) source(ctx context.Context, from io.ReaderAt, size int64) (ros
 			return nil, err
 		}
 	case isROS2:
-		return ros2.NewSource("", r, ros2.OpenOptions{MaxMessageBytes: o.maxMessageBytes(), Definitions: o.Definitions})
+		return ros2.NewSource("", r,
+			ros2.OpenOptions{MaxMessageBytes: o.maxMessageBytes(), Definitions: o.Definitions})
 	}
 	return r, nil
 }
 
 // reader opens what bagfmt reads, with the channels of MCAP that are not of ROS 1 if foreign is set.
-func (o *Options) reader(ctx context.Context, from io.ReaderAt, size int64, foreign bool) (*bagfmt.Reader, error) {
+func (o *Options) reader(ctx context.Context, from io.ReaderAt, size int64, foreign bool) (*bagfmt.Reader,
+	error) {
 	interrupted := o.Interrupted
 	if interrupted == nil {
 		interrupted = ctx.Err
 	}
 	return bagfmt.NewReader(from, size, bagfmt.ReaderOptions{
-		MaxChunkBytes: o.MaxChunkBytes, FutureVersion: true, Interrupted: interrupted, UnwrapKey: o.UnwrapKey, Cache: o.Cache, IndexOnly: o.IndexOnly, KeepForeign: foreign,
+		MaxChunkBytes: o.MaxChunkBytes, FutureVersion: true, Interrupted: interrupted, UnwrapKey: o.UnwrapKey,
+		Cache: o.Cache, IndexOnly: o.IndexOnly, KeepForeign: foreign,
 	})
 }
 
@@ -119,7 +122,8 @@ func (o *Options) reader(ctx context.Context, from io.ReaderAt, size int64, fore
 func OpenPipe(ctx context.Context, stream io.Reader, o Options) (*Recording, error) {
 	r := interruptible(ctx, stream)
 	s, err := bagfmt.NewScanner(r, bagfmt.ScannerOptions{
-		MaxChunkBytes: o.MaxChunkBytes, FutureVersion: true, Reuse: true, Interrupted: ctx.Err, UnwrapKey: o.UnwrapKey,
+		MaxChunkBytes: o.MaxChunkBytes, FutureVersion: true, Reuse: true, Interrupted: ctx.Err,
+		UnwrapKey: o.UnwrapKey,
 	})
 	if err != nil {
 		return nil, errors.Join(wording.Explain(err), r.Close())
@@ -162,7 +166,9 @@ func (r *Recording) Messages(q rosbag.Query) iter.Seq2[*rosbag.Message, error] {
 			if errors.Is(err, io.EOF) {
 				return
 			}
-			if err == nil && (m.Time.Before(q.Start) || q.End != rosbag.Time{} && q.End.Before(m.Time) || !q.Keep(m.Conn)) {
+			if err == nil &&
+				(m.Time.Before(q.Start) || q.End != rosbag.Time{} && q.End.Before(m.Time) ||
+					!q.Keep(m.Conn)) {
 				continue
 			}
 			if !yield(m, err) {

@@ -66,7 +66,9 @@ func IsROS2Directory(ctx context.Context, path string) bool {
 
 // isPacked reports whether path is a file that rosbag2 has packed wholly.
 func isPacked(path string) bool {
-	return !store.IsURL(path) && (strings.HasSuffix(path, ".mcap"+rosbag2.PackedSuffix) || strings.HasSuffix(path, ".db3"+rosbag2.PackedSuffix))
+	return !store.IsURL(path) &&
+		(strings.HasSuffix(path, ".mcap"+rosbag2.PackedSuffix) ||
+			strings.HasSuffix(path, ".db3"+rosbag2.PackedSuffix))
 }
 
 // IsROS2 reports whether path is a recording of ROS 2 in any form, also an MCAP file with CDR. What
@@ -127,8 +129,8 @@ func (o *Options) openMCAP(ctx context.Context, path string) (*bagfmt.Reader, io
 	return r, f, nil
 }
 
-// Definitions returns the definitions of the .msg files in a folder, for Options.Definitions; nil for no folder. Errors
-// name the option --definitions.
+// Definitions returns the definitions of the .msg files in a folder, for Options.Definitions; nil for no
+// folder. Errors name the option --definitions.
 func Definitions(folder string) (definitions.User, error) {
 	if folder == "" {
 		return nil, nil

@@ -152,5 +152,6 @@ func SyncDir(dir string) error {
 // isSyncUnsupported reports whether err says that the directory cannot be synced at all, rather than that
 // syncing has failed.
 func isSyncUnsupported(err error) bool {
-	return errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL)
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) ||
+		errors.Is(err, syscall.EINVAL)
 }

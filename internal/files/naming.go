@@ -16,7 +16,8 @@ import (
 // layouts are the Go layouts of the letters of strftime. No layout can produce a slash.
 var layouts = map[byte]string{
 	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'j': "002", 'H': "15", 'I': "03", 'M': "04", 'S': "05",
-	'p': "PM", 'a': "Mon", 'A': "Monday", 'b': "Jan", 'B': "January", 'z': "-0700", 'F': "2006-01-02", 'T': "15:04:05",
+	'p': "PM", 'a': "Mon", 'A': "Monday", 'b': "Jan", 'B': "January", 'z': "-0700", 'F': "2006-01-02",
+	'T': "15:04:05",
 }
 
 // Letter returns the text of the conversion %letter of strftime at the time now, and whether the

@@ -28,12 +28,18 @@ const (
 
 // Dir is a temporary directory that Commit renames.
 type Dir struct {
-	path  string                 // the name that it gets
-	temp  string                 // the name that it has
-	known func(name string) bool // whether a file of the old directory may be deleted; nil: what exists is not replaced
-	files []string               // names that Create was called with
-	ended bool                   // committed or aborted
-	lock  *os.File               // the temporary directory, which is locked; nil if it could not be opened
+	// the name that it gets
+	path string
+	// the name that it has
+	temp string
+	// whether a file of the old directory may be deleted; nil: what exists is not replaced
+	known func(name string) bool
+	// names that Create was called with
+	files []string
+	// committed or aborted
+	ended bool
+	// the temporary directory, which is locked; nil if it could not be opened
+	lock *os.File
 }
 
 // MakeDir makes a temporary directory that Commit renames to path. With a nil known it is an error if path
@@ -62,7 +68,8 @@ func MakeDir(path string, known func(name string) bool) (*Dir, error) {
 		if err != nil {
 			return nil, wording.Explain(err)
 		}
-		if d.lock, err = os.Open(d.temp); err == nil && holds(d.lock, d.temp) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if d.lock, err = os.Open(d.temp); err == nil && holds(d.lock, d.temp) || err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			return d, nil
 		}
 		_ = d.lock.Close() // another process has taken it for a leftover
@@ -71,7 +78,8 @@ func MakeDir(path string, known func(name string) bool) (*Dir, error) {
 
 // beside returns a new hidden path beside that of the directory.
 func (d *Dir) beside(end string) string {
-	return filepath.Join(filepath.Dir(d.path), fmt.Sprintf(".%s.%s.%s", filepath.Base(d.path), rand.Text()[:8], end))
+	return filepath.Join(filepath.Dir(d.path),
+		fmt.Sprintf(".%s.%s.%s", filepath.Base(d.path), rand.Text()[:8], end))
 }
 
 // replaceable returns an error if the file at d.path is not a directory with known files only.
@@ -89,7 +97,8 @@ func (d *Dir) replaceable() error {
 	}
 	for _, e := range entries {
 		if !e.Type().IsRegular() || !d.known(e.Name()) {
-			return fmt.Errorf("holds %s, which would be deleted; move it away, or name another directory", wording.Shown(e.Name()))
+			return fmt.Errorf("holds %s, which would be deleted; move it away, or name another directory",
+				wording.Shown(e.Name()))
 		}
 	}
 	return nil

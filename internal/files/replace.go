@@ -67,7 +67,8 @@ type Placement struct {
 // Backup returns the path of the backup of the original; empty if the original stays as it is.
 func (p *Placement) Backup() string { return p.backup }
 
-// About says which file an error is about, which comes from writing the new version: the caller names the original.
+// About says which file an error is about, which comes from writing the new version: the caller names the
+// original.
 func (p *Placement) About(err error) error {
 	if err == nil || p.backup != "" {
 		return err
@@ -120,7 +121,8 @@ func (a *Places) refuseDuplicate(path string) error {
 		}
 		for _, y := range a.inputs {
 			if y.placed && os.SameFile(x.st, y.st) {
-				return fmt.Errorf("skipped: is the same file as %s, which was done before", wording.Shown(y.path))
+				return fmt.Errorf("skipped: is the same file as %s, which was done before",
+					wording.Shown(y.path))
 			}
 		}
 		x.placed = true
@@ -179,7 +181,8 @@ func (p *Placement) findBackup(path string, st os.FileInfo) error {
 		return nil
 	}
 	if !p.places.force {
-		return fmt.Errorf("skipped: the backup %s exists; use --force to overwrite it", wording.Shown(p.backup))
+		return fmt.Errorf("skipped: the backup %s exists; use --force to overwrite it",
+			wording.Shown(p.backup))
 	}
 	p.replaces = true
 	return p.places.refuseOverwrite(p.backup)
@@ -194,7 +197,8 @@ func (p *Placement) Commit() error {
 	case err != nil:
 		p.Abort()
 		return wording.Explain(err)
-	case !os.SameFile(now, p.original) || now.Size() != p.original.Size() || !now.ModTime().Equal(p.original.ModTime()):
+	case !os.SameFile(now, p.original) || now.Size() != p.original.Size() ||
+		!now.ModTime().Equal(p.original.ModTime()):
 		p.Abort()
 		return errors.New("was changed meanwhile, perhaps by a recorder; it is left as it is")
 	default:
@@ -244,7 +248,8 @@ func (p *Placement) link() error {
 			err = errors.Join(err, e)
 		}
 	}
-	if now, gone := os.Stat(p.backup); errors.Is(err, fs.ErrNotExist) && gone == nil && os.SameFile(now, p.original) {
+	if now, gone := os.Stat(p.backup); errors.Is(err, fs.ErrNotExist) && gone == nil &&
+		os.SameFile(now, p.original) {
 		return nil // another run has taken the second name for a leftover, and has made the backup
 	}
 	return err

@@ -35,7 +35,8 @@ func Logger(log *zap.Logger) *zap.Logger {
 
 // Core returns inner with the limits.
 func Core(inner zapcore.Core) zapcore.Core {
-	return &core{inner: inner, limiter: &limiter{kinds: map[string]*kind{}}, left: withBytes, rank: len(identities)}
+	return &core{inner: inner, limiter: &limiter{kinds: map[string]*kind{}}, left: withBytes,
+		rank: len(identities)}
 }
 
 // Flush writes the lines that wait for their time. A program calls it before it ends.
@@ -110,8 +111,8 @@ func (c *core) Write(e zapcore.Entry, fields []zap.Field) error {
 	return nil
 }
 
-// pass writes a line to inner; if that is a tee, to those of its cores that want the level of the line. Errors of
-// writing are ignored, because a log has nowhere to report them.
+// pass writes a line to inner; if that is a tee, to those of its cores that want the level of the line.
+// Errors of writing are ignored, because a log has nowhere to report them.
 func pass(inner zapcore.Core, e zapcore.Entry, fields []zap.Field) {
 	inner.Check(e, nil).Write(fields...)
 }

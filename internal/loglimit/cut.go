@@ -96,8 +96,8 @@ func cutFields(fields []zap.Field, most int) (fitting []zap.Field, used int) {
 	return fitting, used
 }
 
-// fieldLimit returns the limit for each field with which fields of these costs take at most most bytes together: what
-// short fields do not use is left for the longer ones.
+// fieldLimit returns the limit for each field with which fields of these costs take at most most bytes
+// together: what short fields do not use is left for the longer ones.
 func fieldLimit(costs []int, most int) int {
 	sorted := slices.Sorted(slices.Values(costs))
 	for i, c := range sorted {
@@ -114,7 +114,8 @@ func keyCost(f zap.Field) int { return cost(f.Key) + len(`"": "", `) }
 
 // measuring encodes fields in the longest of the forms that a log has: as JSON with spaces.
 var measuring = zapcore.NewConsoleEncoder(zapcore.EncoderConfig{
-	EncodeTime: zapcore.RFC3339NanoTimeEncoder, EncodeDuration: zapcore.StringDurationEncoder, SkipLineEnding: true,
+	EncodeTime: zapcore.RFC3339NanoTimeEncoder, EncodeDuration: zapcore.StringDurationEncoder,
+	SkipLineEnding: true,
 })
 
 // fieldCost returns an upper bound of the bytes of a field in a line.

@@ -10,12 +10,18 @@ import (
 )
 
 const (
-	named       = 5           // problems of one kind that are written at once, when each has another peer
-	requested   = 20          // lines on request of one kind that are written at once: as many as somebody causes by hand
-	maxKinds    = 256         // kinds of lines that are distinguished; all further kinds share otherKind
-	maxPeers    = 8 << 10     // peers that are distinguished, of all kinds together
-	otherKind   = ""          // key of the kinds beyond maxKinds
-	forgetAfter = MaxInterval // time without a line of a kind after which the kind is forgotten
+	// problems of one kind that are written at once, when each has another peer
+	named = 5
+	// lines on request of one kind that are written at once: as many as somebody causes by hand
+	requested = 20
+	// kinds of lines that are distinguished; all further kinds share otherKind
+	maxKinds = 256
+	// peers that are distinguished, of all kinds together
+	maxPeers = 8 << 10
+	// key of the kinds beyond maxKinds
+	otherKind = ""
+	// time without a line of a kind after which the kind is forgotten
+	forgetAfter = MaxInterval
 )
 
 var seed = maphash.MakeSeed()
@@ -59,7 +65,8 @@ type heldLine struct {
 
 // admit reports whether to write a line now, and with which additional fields. keep returns
 // a core with the line's fields, and is called only if the line is kept for later.
-func (l *limiter) admit(peerName string, e zapcore.Entry, keep func() zapcore.Core) (write bool, extra []zapcore.Field) {
+func (l *limiter) admit(peerName string, e zapcore.Entry, keep func() zapcore.Core) (write bool,
+	extra []zapcore.Field) {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -23,7 +23,8 @@ func (p *Pace) Take(now time.Time) bool {
 	if !p.Ready(now) {
 		return false
 	}
-	if p.wait *= 2; p.wait == 0 || now.Sub(p.next) >= MaxInterval { // the problem is new, or was absent for a while
+	// the problem is new, or was absent for a while
+	if p.wait *= 2; p.wait == 0 || now.Sub(p.next) >= MaxInterval {
 		p.wait = Interval
 	}
 	p.wait = min(p.wait, MaxInterval)
@@ -31,9 +32,9 @@ func (p *Pace) Take(now time.Time) bool {
 	return true
 }
 
-// Episode decides which changes of a state are logged. The state, such as a master that is away, may begin and end
-// many times a second. Its beginning is logged as often as Pace allows, and its end if the beginning was logged. The
-// zero value is ready. Calls must not run at the same time.
+// Episode decides which changes of a state are logged. The state, such as a master that is away, may
+// begin and end many times a second. Its beginning is logged as often as Pace allows, and its end if the
+// beginning was logged. The zero value is ready. Calls must not run at the same time.
 type Episode struct {
 	pace     Pace
 	on       bool

@@ -9,8 +9,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// FlagsFirst moves a command's flags before its arguments. For kong, a list of arguments ends at the first flag, but
-// people write gobag echo a.bag -p /tf.
+// FlagsFirst moves a command's flags before its arguments. For kong, a list of arguments ends at the
+// first flag, but people write gobag echo a.bag -p /tf.
 func FlagsFirst(root *kong.Node, args []string) []string {
 	if len(args) == 0 {
 		return args
@@ -39,7 +39,8 @@ func FlagsFirst(root *kong.Node, args []string) []string {
 		default:
 			wants := wantsNext(arg, valued)
 			if wants && i+1 == len(args) {
-				words = append(words, arg) // a flag without its value goes last: otherwise a bag would become the value
+				// a flag without its value goes last: otherwise a bag would become the value
+				words = append(words, arg)
 				break
 			}
 			flags = append(flags, arg)
@@ -73,19 +74,21 @@ func HelpCommand(args []string) []string {
 	return args
 }
 
-// TextsAsTheyAre is an option of kong, which otherwise converts texts by way of JSON: that replaces bytes that are not
-// UTF-8, which names of files may have. A flag without a value at the end of the arguments is an error.
+// TextsAsTheyAre is an option of kong, which otherwise converts texts by way of JSON: that replaces bytes
+// that are not UTF-8, which names of files may have. A flag without a value at the end of the arguments
+// is an error.
 func TextsAsTheyAre() kong.Option {
-	return kong.KindMapper(reflect.String, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
-		t, err := ctx.Scan.PopValue("string")
-		if err != nil {
-			return err
-		}
-		text, ok := t.Value.(string)
-		if !ok { // the end of the arguments
-			return errors.New("missing value")
-		}
-		target.SetString(text)
-		return nil
-	}))
+	return kong.KindMapper(reflect.String,
+		kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+			t, err := ctx.Scan.PopValue("string")
+			if err != nil {
+				return err
+			}
+			text, ok := t.Value.(string)
+			if !ok { // the end of the arguments
+				return errors.New("missing value")
+			}
+			target.SetString(text)
+			return nil
+		}))
 }

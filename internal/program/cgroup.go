@@ -50,7 +50,8 @@ func MemoryLimit(root string) int64 {
 		}
 		for ; ; group = filepath.Dir(group) { // the limits of all parents apply
 			text, err := os.ReadFile(filepath.Join(root, at[4], group, file)) //nolint:gosec // as above
-			if n, e := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && e == nil && n < unlimitedV1 {
+			if n, e := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && e == nil &&
+				n < unlimitedV1 {
 				limit = min(limit, n)
 			}
 			if group == "." {

@@ -11,15 +11,17 @@ import (
 // doers has the program that carries out each command of rosbag and of gobag.
 var doers = map[string]string{
 	"record": "gorecord", "play": "goplay", "master": "gomaster", "roscore": "gomaster",
-	"info": "gobag", "echo": "gobag", "reindex": "gobag", "check": "gobag", "diff": "gobag", "compress": "gobag", "decompress": "gobag",
-	"decrypt": "gobag", "convert": "gobag", "filter": "gobag", "merge": "gobag", "split": "gobag", "note": "gobag", "find": "gobag",
+	"info": "gobag", "echo": "gobag", "reindex": "gobag", "check": "gobag", "diff": "gobag",
+	"compress": "gobag", "decompress": "gobag",
+	"decrypt": "gobag", "convert": "gobag", "filter": "gobag", "merge": "gobag", "split": "gobag",
+	"note": "gobag", "find": "gobag",
 	"index": "gobag", "upload": "gobag", "audit": "gobag",
 }
 
-// CheckCommand returns an error for a command line, such as gobag play x.bag, that begins with a command of rosbag or
-// gobag which another program than own carries out, or which own carries out without that word. Topics and files may
-// have the names of commands. So, for gorecord, a word other than record and play is a command only if a bag follows,
-// and the name of a file is never a command.
+// CheckCommand returns an error for a command line, such as gobag play x.bag, that begins with a command
+// of rosbag or gobag which another program than own carries out, or which own carries out without that
+// word. Topics and files may have the names of commands. So, for gorecord, a word other than record and
+// play is a command only if a bag follows, and the name of a file is never a command.
 func CheckCommand(own string, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -29,7 +31,12 @@ func CheckCommand(own string, args []string) error {
 	if !ok || own == "gobag" && doer == own {
 		return nil
 	}
-	meant := word == "record" || word == "play" || own != "gorecord" || slices.ContainsFunc(rest, func(arg string) bool { return strings.HasSuffix(arg, ".bag") || strings.HasSuffix(arg, ".mcap") })
+	meant := word == "record" || word == "play" || own != "gorecord" ||
+		slices.ContainsFunc(rest,
+			func(arg string) bool {
+				return strings.HasSuffix(arg, ".bag") ||
+					strings.HasSuffix(arg, ".mcap")
+			})
 	if !meant {
 		return nil
 	}

@@ -19,11 +19,15 @@ type Resolver = func(name string) (string, error)
 
 // Command is a program that starts a node, with its options.
 type Command struct {
-	Errs   *Errors
-	Node   string                                        // name of the node, to which a number is appended
-	Common *options.Common                               // is set by Parse
-	Parse  func(args []string) (*config.Settings, error) // reads the arguments that are not for ROS
-	Check  func(log *zap.Logger, resolve Resolver) error // returns the error with which the start would refuse
+	Errs *Errors
+	// name of the node, to which a number is appended
+	Node string
+	// is set by Parse
+	Common *options.Common
+	// reads the arguments that are not for ROS
+	Parse func(args []string) (*config.Settings, error)
+	// returns the error with which the start would refuse
+	Check func(log *zap.Logger, resolve Resolver) error
 }
 
 // Line is a command line that was read.
@@ -32,8 +36,8 @@ type Line struct {
 	Node     tcpros.NodeOptions // without the log
 }
 
-// Read reads a command line, and carries out --check-config and --print-config. The result is nil if the program is to
-// end with code instead of starting.
+// Read reads a command line, and carries out --check-config and --print-config. The result is nil if the
+// program is to end with code instead of starting.
 func (c *Command) Read(args []string) (l *Line, code int) {
 	if err := CheckCommand(c.Errs.Name, args); err != nil {
 		return nil, c.Errs.Fail(ExitUsage, err)
@@ -48,7 +52,9 @@ func (c *Command) Read(args []string) (l *Line, code int) {
 		return nil, c.Errs.Fail(ExitUsage, err)
 	}
 	ros := &c.Common.ROS
-	l = &Line{settings, tcpros.NodeOptions{BaseName: c.Node, Bind: ros.Bind, Anonymous: true, Args: rosArgs, Getenv: ros.Getenv}}
+	l = &Line{settings,
+		tcpros.NodeOptions{BaseName: c.Node, Bind: ros.Bind, Anonymous: true, Args: rosArgs,
+			Getenv: ros.Getenv}}
 	do := c.print
 	switch {
 	case c.Common.CheckConfig:
@@ -69,8 +75,8 @@ func (c *Command) print(l *Line) error {
 	return errors.Join(config.PrintSettings(os.Stdout, l.Settings.List(), notes), err)
 }
 
-// check checks the ROS arguments of the node that would be started, then all else that the start would refuse, and
-// prints ok. The values of options were checked before. Unknown variables are warnings.
+// check checks the ROS arguments of the node that would be started, then all else that the start would
+// refuse, and prints ok. The values of options were checked before. Unknown variables are warnings.
 func (c *Command) check(l *Line) error {
 	if _, err := c.describe(l); err != nil {
 		return err

@@ -59,7 +59,8 @@ func NewLog(w io.Writer, o LogOptions) *zap.Logger {
 	if o.Rosout == nil {
 		return zap.New(loglimit.Core(core))
 	}
-	return zap.New(loglimit.Core(zapcore.NewTee(core, &rosoutCore{out: o.Rosout})), zap.AddCaller()) // the place in the source, for /rosout only
+	// the place in the source, for /rosout only
+	return zap.New(loglimit.Core(zapcore.NewTee(core, &rosoutCore{out: o.Rosout})), zap.AddCaller())
 }
 
 // encoder returns the encoder for lines that programs read.
@@ -121,7 +122,8 @@ func (c *terminalCore) Write(e zapcore.Entry, fields []zap.Field) error {
 }
 
 // appendText appends the message of a line and its fields as key=value.
-func appendText(line *buffer.Buffer, message string, fields []zap.Field, paint func(color, text string) string) {
+func appendText(line *buffer.Buffer, message string, fields []zap.Field,
+	paint func(color, text string) string) {
 	line.AppendString(wording.Escape(message))
 	for _, f := range fields {
 		if f.Type != zapcore.SkipType {
@@ -194,7 +196,9 @@ func valueText(f zap.Field) string {
 
 // word quotes a text that is not one word.
 func word(s string) string {
-	if s == "" || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r == ' ' || r == '"' || r == '=' || !unicode.IsPrint(r) }) {
+	if s == "" || !utf8.ValidString(s) ||
+		strings.ContainsFunc(s,
+			func(r rune) bool { return r == ' ' || r == '"' || r == '=' || !unicode.IsPrint(r) }) {
 		return strconv.Quote(s)
 	}
 	return s

@@ -1,5 +1,5 @@
-// Package program has the parts that all commands share: the log, signals, exit codes, the version, and a node with
-// its master.
+// Package program has the parts that all commands share: the log, signals, exit codes, the version, and a
+// node with its master.
 package program
 
 import (
@@ -165,9 +165,9 @@ func (s *Signals) EndByPeer(reason string) {
 	s.stop()
 }
 
-// ByPeer returns the reason for which another node or the master has ended the program; empty if none has. taken says
-// that the master did because another node has registered with the same name, in the words of roscore: nobody wanted
-// that what this program does ends.
+// ByPeer returns the reason for which another node or the master has ended the program; empty if none
+// has. taken says that the master did because another node has registered with the same name, in the
+// words of roscore: nobody wanted that what this program does ends.
 func (s *Signals) ByPeer() (reason string, taken bool) {
 	if r := s.reason.Load(); r != nil {
 		reason = *r
@@ -191,8 +191,8 @@ type Graph struct {
 	rosout  *rosout.Publisher
 }
 
-// Join starts a node for a program that begins to end with ctx. embedded is the address of a master to start first;
-// empty means none.
+// Join starts a node for a program that begins to end with ctx. embedded is the address of a master to
+// start first; empty means none.
 func Join(ctx context.Context, o tcpros.NodeOptions, embedded string) (*Graph, error) {
 	g := &Graph{}
 	o.Ending = ctx.Done()

@@ -12,8 +12,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/program/rosout"
 )
 
-// rosoutCore is a zapcore.Core that publishes lines of level Info and above on /rosout, whatever the level of the log
-// is: readers of /rosout select by level themselves.
+// rosoutCore is a zapcore.Core that publishes lines of level Info and above on /rosout, whatever the
+// level of the log is: readers of /rosout select by level themselves.
 type rosoutCore struct {
 	out    *rosout.Publisher
 	fields []zap.Field // of With
@@ -54,8 +54,9 @@ func (c *rosoutCore) Write(e zapcore.Entry, fields []zap.Field) error {
 	return nil
 }
 
-// aboutItself reports whether a line with this field is about /rosout, or about /rosout_agg, on which the node rosout
-// repeats the lines. Such a line is not published: a recorder that drops it would log another such line, and so on.
+// aboutItself reports whether a line with this field is about /rosout, or about /rosout_agg, on which the
+// node rosout repeats the lines. Such a line is not published: a recorder that drops it would log another
+// such line, and so on.
 func (c *rosoutCore) aboutItself(f zap.Field) bool {
 	return f.Type == zapcore.StringType && (f.Key == "topic" || f.Key == "name") && c.out.Carries(f.String)
 }
@@ -74,8 +75,8 @@ func rosoutLevel(l zapcore.Level) rosout.Level {
 	return rosout.Fatal
 }
 
-// NewRosout returns a publisher of log lines on /rosout, which starts with Graph.PublishLog. If the user has disabled
-// it, NewRosout returns nil, whose methods do nothing.
+// NewRosout returns a publisher of log lines on /rosout, which starts with Graph.PublishLog. If the user
+// has disabled it, NewRosout returns nil, whose methods do nothing.
 func NewRosout(disabled bool) *rosout.Publisher {
 	if disabled {
 		return nil

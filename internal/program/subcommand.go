@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Subcommand is something else that a program does if its command line begins with a word. The program carries it out.
+// Subcommand is something else that a program does if its command line begins with a word. The program
+// carries it out.
 type Subcommand struct {
 	Name   string
 	Args   string // what may follow the word
@@ -33,8 +34,8 @@ func (all Subcommands) List() string {
 	return text
 }
 
-// Help returns the help of the command with which the command line of a program begins; empty if the command line does
-// not ask for it.
+// Help returns the help of the command with which the command line of a program begins; empty if the
+// command line does not ask for it.
 func (all Subcommands) Help(program string, args []string) string {
 	if !slices.Contains(args, "--help") && !slices.Contains(args, "-h") {
 		return ""

@@ -12,8 +12,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// dbFile is a db3 file as a recording of CDR messages, in the form in which bagfmt presents channels of MCAP files.
-// Each cursor opens the file for itself, so that several cursors may be used at a time.
+// dbFile is a db3 file as a recording of CDR messages, in the form in which bagfmt presents channels of
+// MCAP files. Each cursor opens the file for itself, so that several cursors may be used at a time.
 type dbFile struct {
 	ctx   context.Context //nolint:containedctx // the recording is open until this ends
 	path  string
@@ -31,7 +31,8 @@ func openDatabase(ctx context.Context, path string, o db3.Options) (*dbFile, err
 	if err != nil {
 		return nil, err
 	}
-	f := &dbFile{ctx: ctx, path: path, o: o, byID: map[int64]*rosbag.Connection{}, ids: map[*rosbag.Connection]int64{}}
+	f := &dbFile{ctx: ctx, path: path, o: o, byID: map[int64]*rosbag.Connection{},
+		ids: map[*rosbag.Connection]int64{}}
 	counts, err := r.Counts(ctx)
 	if ctx.Err() != nil {
 		return nil, errors.Join(ctx.Err(), r.Close())
@@ -144,9 +145,10 @@ func (f *dbFile) Index(i int, keep func(*rosbag.Connection) bool) (all []rosbag.
 	}
 }
 
-// Latest implements rosbag.Latest. It reads from t backwards until all connections have a message, or had none: what is
-// rare costs what is frequent since.
-func (f *dbFile) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, rosbag.Found] {
+// Latest implements rosbag.Latest. It reads from t backwards until all connections have a message, or had
+// none: what is rare costs what is frequent since.
+func (f *dbFile) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection,
+	rosbag.Found] {
 	return func(yield func(*rosbag.Connection, rosbag.Found) bool) {
 		wanted := 0
 		for _, s := range f.spans {
@@ -177,7 +179,8 @@ func (f *dbFile) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.
 	}
 }
 
-// dbCursor walks over the messages of a dbFile. Each is valid until the next call: translatedFile copies them.
+// dbCursor walks over the messages of a dbFile. Each is valid until the next call: translatedFile copies
+// them.
 type dbCursor struct {
 	f      *dbFile
 	q      db3.Query
@@ -213,14 +216,17 @@ func (c *dbCursor) Next() (*rosbag.Message, error) {
 		}
 		conn := c.f.byID[m.Topic]
 		if conn == nil {
-			return nil, damage(fmt.Errorf("a message has the topic number %d, which no topic of the file has", m.Topic))
+			return nil, damage(fmt.Errorf("a message has the topic number %d, which no topic of the file has",
+				m.Topic))
 		}
 		at := clamped(m.At)
 		if nanoseconds(at) != m.At {
-			return nil, &rosbag.TopicError{Conn: conn, Err: fmt.Errorf("a message has the time %d ns, which ROS 1 cannot represent", m.At)}
+			return nil, &rosbag.TopicError{Conn: conn,
+				Err: fmt.Errorf("a message has the time %d ns, which ROS 1 cannot represent", m.At)}
 		}
 		c.order++
-		c.msg = rosbag.Message{Conn: conn, Time: at, Frame: framed(c.msg.Frame, m.Data), Order: c.order, Share: len(m.Data) + 4}
+		c.msg = rosbag.Message{Conn: conn, Time: at, Frame: framed(c.msg.Frame, m.Data), Order: c.order,
+			Share: len(m.Data) + 4}
 		return &c.msg, nil
 	}
 	return nil, c.ended

@@ -33,15 +33,20 @@ type group struct{ topic, kind, definition string }
 
 // plan assigns routes to connections.
 type plan struct {
-	mapper   *mapping.Mapper
-	types    msgdef.Cache
-	converts map[convertKey]converted // by type and definition: many topics have the same
+	mapper *mapping.Mapper
+	types  msgdef.Cache
+	// by type and definition: many topics have the same
+	converts map[convertKey]converted
 	apart    bool
 	routes   map[group]*route
-	ordered  []*route            // in the order of the report
-	names    map[string]*route   // by name in ROS 2: its first route
-	latching map[string]callers  // latching publishers by topic
-	merges   map[int]*transforms // of topics that are merged, by number: definitions of publishers may differ in comments
+	// in the order of the report
+	ordered []*route
+	// by name in ROS 2: its first route
+	names map[string]*route
+	// latching publishers by topic
+	latching map[string]callers
+	// of topics that are merged, by number: definitions of publishers may differ in comments
+	merges map[int]*transforms
 }
 
 type convertKey struct{ name, definition string }
@@ -57,7 +62,8 @@ type callers map[string]bool
 
 // newPlan makes the routes of what is announced. Its error is that of ctx.
 func newPlan(ctx context.Context, m *mapping.Mapper, apart bool, all []Announced) (*plan, error) {
-	p := &plan{mapper: m, converts: map[convertKey]converted{}, apart: apart, routes: map[group]*route{}, names: map[string]*route{}, latching: map[string]callers{}, merges: map[int]*transforms{}}
+	p := &plan{mapper: m, converts: map[convertKey]converted{}, apart: apart, routes: map[group]*route{},
+		names: map[string]*route{}, latching: map[string]callers{}, merges: map[int]*transforms{}}
 	count := map[group]uint64{}
 	first := map[group]*rosbag.Connection{}
 	var order []group
@@ -141,8 +147,9 @@ func (p *plan) newRoute(c *rosbag.Connection) *route {
 	}
 	r.OutType, r.Notes = r.convert.Type, r.convert.Notes
 	r.topic = rosbag2.Topic{
-		Type: r.convert.Type, Serialization: "cdr", Hash: r.convert.Hash, Encoding: "ros2msg", Definition: r.convert.Schema,
-		QoS: rosbag2.FormatQoS([]rosbag2.Profile{profile(latching)}),
+		Type: r.convert.Type, Serialization: "cdr", Hash: r.convert.Hash, Encoding: "ros2msg",
+		Definition: r.convert.Schema,
+		QoS:        rosbag2.FormatQoS([]rosbag2.Profile{profile(latching)}),
 	}
 	p.name(r)
 	if latching > 1 && !p.apart && isTransforms(c.Header) {
@@ -151,7 +158,9 @@ func (p *plan) newRoute(c *rosbag.Connection) *route {
 		}
 		r.merge, r.Merged = p.merges[r.number], latching
 	} else if latching > playedDepth {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d nodes latch this topic; ros2 bag play repeats the last %d messages only", latching, playedDepth))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("%d nodes latch this topic; ros2 bag play repeats the last %d messages only",
+				latching, playedDepth))
 	}
 	return r
 }
@@ -182,7 +191,8 @@ func (p *plan) name(r *route) {
 			name = fmt.Sprintf("%s_%d", base, n)
 		}
 		if shared {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("a topic of ROS 2 has one type: messages of %s go to %s", r.Type, name))
+			r.Warnings = append(r.Warnings,
+				fmt.Sprintf("a topic of ROS 2 has one type: messages of %s go to %s", r.Type, name))
 		}
 	}
 	r.topic.Name, r.OutTopic = name, name

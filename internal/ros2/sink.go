@@ -14,15 +14,23 @@ import (
 
 // Options say how a recording is written.
 type Options struct {
-	Distro      mapping.Distro
-	Storage     string            // rosbag2.MCAP or rosbag2.SQLite
-	Compression string            // of MCAP's chunks: zstd, lz4 or none; empty means zstd
-	ChunkBytes  int               // of MCAP's chunks before compression; zero means 768 KiB
-	Workers     int               // goroutines that pack chunks
-	FileBytes   int64             // a file ends with the message that makes it this large; zero means one file
-	Rename      map[string]string // types of ROS 1 to types of ROS 2
-	Apart       bool              // leave latched messages of several publishers apart
-	Announced   []Announced       // connections of the recording, for decisions about it as a whole
+	Distro mapping.Distro
+	// rosbag2.MCAP or rosbag2.SQLite
+	Storage string
+	// of MCAP's chunks: zstd, lz4 or none; empty means zstd
+	Compression string
+	// of MCAP's chunks before compression; zero means 768 KiB
+	ChunkBytes int
+	// goroutines that pack chunks
+	Workers int
+	// a file ends with the message that makes it this large; zero means one file
+	FileBytes int64
+	// types of ROS 1 to types of ROS 2
+	Rename map[string]string
+	// leave latched messages of several publishers apart
+	Apart bool
+	// connections of the recording, for decisions about it as a whole
+	Announced []Announced
 }
 
 // Sink writes messages of ROS 1 as a recording of ROS 2.
@@ -60,7 +68,8 @@ func NewSink(ctx context.Context, dir *files.Dir, name string, o Options) (*Sink
 		return nil, err
 	}
 	if o.Storage != rosbag2.MCAP && o.Storage != rosbag2.SQLite {
-		return nil, fmt.Errorf("unknown storage %q; known are %s and %s", o.Storage, rosbag2.MCAP, rosbag2.SQLite)
+		return nil, fmt.Errorf("unknown storage %q; known are %s and %s", o.Storage, rosbag2.MCAP,
+			rosbag2.SQLite)
 	}
 	p, err := newPlan(ctx, m, o.Apart, o.Announced)
 	if err != nil {
@@ -83,7 +92,9 @@ func (s *Sink) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 	if r.merge != nil {
 		full := r.merge.full
 		if data, err = r.merge.add(data); r.merge.full && !full {
-			r.Warnings = append(r.Warnings, "has too many transforms to merge; from the message of "+t.String()+" on, messages are left as they are")
+			r.Warnings = append(r.Warnings,
+				"has too many transforms to merge; from the message of "+t.String()+
+					" on, messages are left as they are")
 		}
 	}
 	if err == nil {
@@ -173,7 +184,8 @@ func (s *Sink) finishFile() error {
 		return s.ctx.Err()
 	}
 	f := rosbag2.File{
-		Path: s.fileName(len(s.files)), Start: int64(s.part.start), Duration: int64(s.part.end - s.part.start), Messages: s.part.messages,
+		Path: s.fileName(len(s.files)), Start: int64(s.part.start),
+		Duration: int64(s.part.end - s.part.start), Messages: s.part.messages,
 	}
 	if err := s.file.finish(s.ctx, s.metadata(&s.part, []rosbag2.File{f})); err != nil {
 		return err
@@ -186,7 +198,8 @@ func (s *Sink) finishFile() error {
 // metadata describes files.
 func (s *Sink) metadata(sum *summary, files []rosbag2.File) *rosbag2.Metadata {
 	md := &rosbag2.Metadata{
-		Storage: s.o.Storage, Start: int64(sum.start), Duration: int64(sum.end - sum.start), Messages: sum.messages, Files: files, Distro: string(s.o.Distro),
+		Storage: s.o.Storage, Start: int64(sum.start), Duration: int64(sum.end - sum.start),
+		Messages: sum.messages, Files: files, Distro: string(s.o.Distro),
 	}
 	for _, f := range files {
 		md.Paths = append(md.Paths, f.Path)

@@ -145,7 +145,8 @@ func (s *Source) open(ctx context.Context, path, storage string, o OpenOptions) 
 		case storage == rosbag2.MCAP:
 			defer f.Close() //nolint:errcheck // it is opened once, and needs no name then
 			if f.Damage != nil {
-				s.info.Damage = append(s.info.Damage, damage(fmt.Errorf("%s: %w", filepath.Base(path), f.Damage)))
+				s.info.Damage = append(s.info.Damage,
+					damage(fmt.Errorf("%s: %w", filepath.Base(path), f.Damage)))
 			}
 		case f.Damage != nil: // a part of a database is none
 			return nil, f.Damage
@@ -227,9 +228,10 @@ func (s *Source) Cursor(q rosbag.Query) rosbag.Cursor {
 	var files []rosbag.File
 	for i, f := range s.files {
 		info := f.raw.Info()
-		files = append(files, rosbag.File{Name: s.names[i], Info: &info, Open: func(q rosbag.Query) (rosbag.Cursor, error) {
-			return f.Cursor(q), nil
-		}})
+		files = append(files,
+			rosbag.File{Name: s.names[i], Info: &info, Open: func(q rosbag.Query) (rosbag.Cursor, error) {
+				return f.Cursor(q), nil
+			}})
 	}
 	all := rosbag.NewSequence(files, rosbag.SequenceOptions{})
 	all.SetFilter(q)
@@ -243,7 +245,8 @@ func (s *Source) Index(i int, keep func(*rosbag.Connection) bool) ([]rosbag.Entr
 }
 
 // Latest implements rosbag.Latest.
-func (s *Source) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, rosbag.Found] {
+func (s *Source) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection,
+	rosbag.Found] {
 	if len(s.files) == 1 {
 		return s.files[0].latest(t, keep)
 	}
@@ -273,7 +276,8 @@ func (s *Source) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.
 // messages written of each connection, and rename returns the name that a topic was written under; nil keeps
 // the names. The report also counts the messages that all cursors so far could not translate. No cursor may
 // be reading during the call.
-func (s *Source) Report(written map[*rosbag.Connection]uint64, keep func(*rosbag.Connection) bool, rename func(*rosbag.Connection) string) *Report {
+func (s *Source) Report(written map[*rosbag.Connection]uint64, keep func(*rosbag.Connection) bool,
+	rename func(*rosbag.Connection) string) *Report {
 	all := &Report{}
 	for _, r := range s.reports {
 		one, c := *r, s.about[r]
@@ -307,7 +311,8 @@ func (s *Source) Dropped(keep func(*rosbag.Connection) bool) []error {
 		return nil
 	}
 	slices.Sort(fields)
-	return []error{fmt.Errorf("fields that ROS 1 does not have are not shown: %s", strings.Join(slices.Compact(fields), ", "))}
+	return []error{fmt.Errorf("fields that ROS 1 does not have are not shown: %s",
+		strings.Join(slices.Compact(fields), ", "))}
 }
 
 // metadataRecord is the name of the metadata record in which rosbag2 keeps a copy of metadata.yaml.

@@ -46,8 +46,11 @@ func create(ctx context.Context, dir *files.Dir, name string, o *Options) (stora
 		w, err := db3.Create(ctx, dir.Path(name), string(o.Distro))
 		return database{w}, err
 	}
-	m := &mcapFile{f: f, w: bufio.NewWriterSize(&interruptible{ctx, f}, 64<<10), schemas: map[schemaKey]uint16{}}
-	m.mcap, err = mcapwriter.New(m.w, mcapwriter.Options{Profile: "ros2", Compression: o.Compression, ChunkBytes: o.ChunkBytes, Workers: o.Workers})
+	m := &mcapFile{f: f, w: bufio.NewWriterSize(&interruptible{ctx, f}, 64<<10),
+		schemas: map[schemaKey]uint16{}}
+	m.mcap, err = mcapwriter.New(m.w,
+		mcapwriter.Options{Profile: "ros2", Compression: o.Compression, ChunkBytes: o.ChunkBytes,
+			Workers: o.Workers})
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -116,7 +119,8 @@ func (m *mcapFile) write(topic int, at uint64, data []byte) error {
 func (m *mcapFile) size() int64 { return m.mcap.Size() }
 
 func (m *mcapFile) finish(_ context.Context, md *rosbag2.Metadata) error {
-	if err := m.mcap.AddMetadata("rosbag2", map[string]string{"serialized_metadata": md.Inner()}); err != nil {
+	if err := m.mcap.AddMetadata("rosbag2",
+		map[string]string{"serialized_metadata": md.Inner()}); err != nil {
 		return err
 	}
 	if err := m.mcap.Close(); err != nil {

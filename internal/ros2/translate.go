@@ -26,21 +26,27 @@ type raw interface {
 // qosKey is the key of a channel's metadata with the quality of service of its publishers.
 const qosKey = "offered_qos_profiles"
 
-// translator maps channels of ROS 2 to connections of ROS 1. All channels, of all files, that have the same topic,
-// type, definition and latching share a connection.
+// translator maps channels of ROS 2 to connections of ROS 1. All channels, of all files, that have the
+// same topic, type, definition and latching share a connection.
 type translator struct {
-	files    []raw
-	counts   []map[*rosbag.Connection]uint64 // messages in each of files
-	types    *definitions.Chooser
-	maxBytes int // of a message that is unpacked
+	files []raw
+	// messages in each of files
+	counts []map[*rosbag.Connection]uint64
+	types  *definitions.Chooser
+	// of a message that is unpacked
+	maxBytes int
 	made     map[connKey]*translated
 	conns    []*rosbag.Connection
-	reports  []*TopicReport                      // of conns, and of topics that are left out
-	about    map[*TopicReport]*rosbag.Connection // the connection of each report; of a topic that is left out, one that is not in conns
-	lost     map[string]*TopicReport             // of topics that are left out, by the line that says so
-	leftOut  []error                             // a line for each topic that is left out
-	damage   []error
-	notes    []error
+	// of conns, and of topics that are left out
+	reports []*TopicReport
+	// the connection of each report; of a topic that is left out, one that is not in conns
+	about map[*TopicReport]*rosbag.Connection
+	// of topics that are left out, by the line that says so
+	lost map[string]*TopicReport
+	// a line for each topic that is left out
+	leftOut []error
+	damage  []error
+	notes   []error
 }
 
 type connKey struct {
@@ -73,15 +79,18 @@ func (t *translated) note(counts mapping.Counts, err error) {
 }
 
 func newTranslator(types *definitions.Chooser) *translator {
-	return &translator{types: types, maxBytes: db3.MaxMessageBytes, made: map[connKey]*translated{}, about: map[*TopicReport]*rosbag.Connection{}, lost: map[string]*TopicReport{}}
+	return &translator{types: types, maxBytes: db3.MaxMessageBytes, made: map[connKey]*translated{},
+		about: map[*TopicReport]*rosbag.Connection{}, lost: map[string]*TopicReport{}}
 }
 
 // of returns the translation of a channel with a number of messages, nil if these cannot be translated.
 func (t *translator) of(c *rosbag.Connection, messages uint64, qos map[string]string) *translated {
 	encoding, foreign := c.Header.Get(rosbag.KeyMCAPEncoding)
 	if !foreign { // a channel of ROS 1
-		key := connKey{c.Topic, definitions.Key{Name: c.Header.Type(), Schema: fmt.Sprint(len(t.conns))}, c.Header.Latching()}
-		report := &TopicReport{Topic: c.Topic, Type: c.Header.Type(), OutTopic: c.Topic, OutType: c.Header.Type(), Latched: key.latched}
+		key := connKey{c.Topic, definitions.Key{Name: c.Header.Type(), Schema: fmt.Sprint(len(t.conns))},
+			c.Header.Latching()}
+		report := &TopicReport{Topic: c.Topic, Type: c.Header.Type(), OutTopic: c.Topic,
+			OutType: c.Header.Type(), Latched: key.latched}
 		t.reports = append(t.reports, report)
 		return t.add(key, c.Header, nil, report)
 	}
@@ -101,7 +110,8 @@ func (t *translator) of(c *rosbag.Connection, messages uint64, qos map[string]st
 	}
 	profiles, err := rosbag2.ParseQoS(text)
 	if err != nil {
-		t.damage = append(t.damage, &rosbag.TopicError{Conn: about, Err: fmt.Errorf("%w: it counts as not latched", err)})
+		t.damage = append(t.damage,
+			&rosbag.TopicError{Conn: about, Err: fmt.Errorf("%w: it counts as not latched", err)})
 	}
 	key := connKey{c.Topic, kind, rosbag2.Latched(profiles)}
 	if made := t.made[key]; made != nil {
@@ -118,7 +128,8 @@ func (t *translator) of(c *rosbag.Connection, messages uint64, qos map[string]st
 		h = append(h, rosbag.Field{Key: rosbag.KeyLatching, Value: "1"})
 	}
 	report := &TopicReport{
-		Topic: c.Topic, Type: c.Header.Type(), OutTopic: c.Topic, OutType: to.Type, Latched: key.latched, Notes: to.Notes,
+		Topic: c.Topic, Type: c.Header.Type(), OutTopic: c.Topic, OutType: to.Type, Latched: key.latched,
+		Notes: to.Notes,
 	}
 	t.reports = append(t.reports, report)
 	return t.add(key, h, to, report)
@@ -134,7 +145,8 @@ func (t *translator) use(r raw) {
 const callerID = "/rosbag2"
 
 func (t *translator) add(key connKey, h rosbag.Header, to *mapping.To1, report *TopicReport) *translated {
-	made := &translated{conn: &rosbag.Connection{ID: rosbag.ConnID(len(t.conns)), Topic: key.topic, Header: h}, convert: to, report: report}
+	made := &translated{conn: &rosbag.Connection{ID: rosbag.ConnID(len(t.conns)), Topic: key.topic,
+		Header: h}, convert: to, report: report}
 	t.about[report] = made.conn
 	t.conns = append(t.conns, made.conn)
 	t.made[key] = made
@@ -164,7 +176,8 @@ func (t *translator) leaveOut(c *rosbag.Connection, messages uint64, why error) 
 	t.lost[line].In += messages
 }
 
-// settle turns the lines about topics that are left out into damage, or into notes if the topics have no messages.
+// settle turns the lines about topics that are left out into damage, or into notes if the topics have no
+// messages.
 func (t *translator) settle() {
 	for _, err := range t.leftOut {
 		r := t.lost[err.Error()]
@@ -172,15 +185,19 @@ func (t *translator) settle() {
 			t.damage = append(t.damage, err)
 			continue
 		}
-		t.notes = append(t.notes, &rosbag.TopicError{Conn: t.about[r], LeftOut: true, Err: fmt.Errorf("it has no messages; %s", r.Reason)})
+		t.notes = append(t.notes,
+			&rosbag.TopicError{Conn: t.about[r], LeftOut: true,
+				Err: fmt.Errorf("it has no messages; %s", r.Reason)})
 	}
 }
 
 // typeOf returns the conversion of a type, see definitions.Chooser.
-func (t *translator) typeOf(key definitions.Key, encoding string, first func() []byte) (to *mapping.To1, replaced string, err error) {
+func (t *translator) typeOf(key definitions.Key, encoding string, first func() []byte) (to *mapping.To1,
+	replaced string, err error) {
 	switch {
 	case encoding != "cdr":
-		return nil, "", &rosbag.EncodingError{Encoding: encoding, Schema: key.Name, SchemaEncoding: key.Encoding, ROS2: true}
+		return nil, "", &rosbag.EncodingError{Encoding: encoding, Schema: key.Name,
+			SchemaEncoding: key.Encoding, ROS2: true}
 	case strings.Contains(key.Name, "/srv/") || strings.Contains(key.Name, "/action/"):
 		return nil, "", fmt.Errorf("its type %s is part of a service or an action, for which ROS 1 has no messages", key.Name)
 	}
@@ -194,12 +211,13 @@ func kindOf(c *rosbag.Connection) definitions.Key {
 	return definitions.Key{Name: c.Header.Type(), Encoding: encoding, Schema: schema}
 }
 
-// firstOf returns the first message of a type, of all channels and files, nil if there is none that can be read. A channel
-// may have messages only in a later file, or none where another one has.
+// firstOf returns the first message of a type, of all channels and files, nil if there is none that can
+// be read. A channel may have messages only in a later file, or none where another one has.
 func (t *translator) firstOf(kind definitions.Key) []byte {
 	for i, r := range t.files {
 		for _, c := range r.Connections() {
-			if encoding, _ := c.Header.Get(rosbag.KeyMCAPEncoding); t.counts[i][c] == 0 || encoding != "cdr" || kindOf(c) != kind {
+			if encoding, _ := c.Header.Get(rosbag.KeyMCAPEncoding); t.counts[i][c] == 0 ||
+				encoding != "cdr" || kindOf(c) != kind {
 				continue
 			}
 			if data := t.first(r, c); data != nil {
@@ -240,7 +258,8 @@ type translatedFile struct {
 // newTranslatedFile translates the connections of a file of t.
 func newTranslatedFile(number int, t *translator, qos map[string]string) *translatedFile {
 	r := t.files[number]
-	f := &translatedFile{raw: r, number: number, conns: map[*rosbag.Connection]*translated{}, maxBytes: t.maxBytes}
+	f := &translatedFile{raw: r, number: number, conns: map[*rosbag.Connection]*translated{},
+		maxBytes: t.maxBytes}
 	counts := t.counts[number]
 	for _, c := range r.Connections() {
 		if to := t.of(c, counts[c], qos); to != nil {
@@ -260,7 +279,8 @@ func newTranslatedFile(number int, t *translator, qos map[string]string) *transl
 	return f
 }
 
-// wanted returns the filter for channels of a file that corresponds to keep, a filter for connections of ROS 1.
+// wanted returns the filter for channels of a file that corresponds to keep, a filter for connections of
+// ROS 1.
 func (f *translatedFile) wanted(keep func(*rosbag.Connection) bool) func(*rosbag.Connection) bool {
 	return func(c *rosbag.Connection) bool {
 		to := f.conns[c]
@@ -272,7 +292,8 @@ func (f *translatedFile) wanted(keep func(*rosbag.Connection) bool) func(*rosbag
 func (f *translatedFile) Cursor(q rosbag.Query) rosbag.Cursor {
 	reuse := q.Reuse
 	q.Keep, q.Reuse, q.Memory = f.wanted(q.Keep), true, nil // messages are copied
-	return &translatedCursor{f: f, raw: f.raw.Cursor(q), packed: packed.Decoder{MaxBytes: f.maxBytes}, reuse: reuse}
+	return &translatedCursor{f: f, raw: f.raw.Cursor(q), packed: packed.Decoder{MaxBytes: f.maxBytes},
+		reuse: reuse}
 }
 
 // index returns the entries of a span.
@@ -285,7 +306,8 @@ func (f *translatedFile) index(i int, keep func(*rosbag.Connection) bool) ([]ros
 }
 
 // latest returns the latest messages of connections.
-func (f *translatedFile) latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, rosbag.Found] {
+func (f *translatedFile) latest(t rosbag.Time,
+	keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, rosbag.Found] {
 	return func(yield func(*rosbag.Connection, rosbag.Found) bool) {
 		d := packed.Decoder{MaxBytes: f.maxBytes}
 		defer d.Close()
@@ -306,9 +328,10 @@ func (f *translatedFile) latest(t rosbag.Time, keep func(*rosbag.Connection) boo
 	}
 }
 
-// translate returns a message of ROS 1 in memory of its own, or in frame. d unpacks it if it is packed, whatever
-// metadata.yaml says: a file may be there without it. It adds to counts, which may be nil.
-func (f *translatedFile) translate(to *translated, m *rosbag.Message, d *packed.Decoder, frame []byte, counts *mapping.Counts) (*rosbag.Message, error) {
+// translate returns a message of ROS 1 in memory of its own, or in frame. d unpacks it if it is packed,
+// whatever metadata.yaml says: a file may be there without it. It adds to counts, which may be nil.
+func (f *translatedFile) translate(to *translated, m *rosbag.Message, d *packed.Decoder, frame []byte,
+	counts *mapping.Counts) (*rosbag.Message, error) {
 	out := &rosbag.Message{Conn: to.conn, Time: m.Time, Order: uint64(f.number)<<48 | m.Order&(1<<48-1)}
 	if to.convert == nil {
 		out.Frame = framed(frame, m.Data())
@@ -329,8 +352,8 @@ func (f *translatedFile) translate(to *translated, m *rosbag.Message, d *packed.
 	return out, nil
 }
 
-// aboutOutput returns an error of reading the file. If the error is about a connection of the file, the result is
-// about the corresponding connection of ROS 1.
+// aboutOutput returns an error of reading the file. If the error is about a connection of the file, the
+// result is about the corresponding connection of ROS 1.
 func (f *translatedFile) aboutOutput(err error) error {
 	var topic *rosbag.TopicError
 	if errors.As(err, &topic) {

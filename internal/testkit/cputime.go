@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CPUTime returns how long this process has run on all processors. Unlike wall time, it does not grow while other
-// processes run in its place.
+// CPUTime returns how long this process has run on all processors. Unlike wall time, it does not grow
+// while other processes run in its place.
 func CPUTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	var used unix.Rusage

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// SkipWithoutROS skips a test that needs ROS, or something that it is compared with, where tests have to run as if ROS
-// were not installed.
+// SkipWithoutROS skips a test that needs ROS, or something that it is compared with, where tests have to
+// run as if ROS were not installed.
 func SkipWithoutROS(t testing.TB) {
 	t.Helper()
 	if os.Getenv("GOROSBAG_WITHOUT_ROS") != "" {
@@ -14,8 +14,8 @@ func SkipWithoutROS(t testing.TB) {
 	}
 }
 
-// Missing skips a test that lacks ROS, or something that it is compared with, or fails it where ROS is required. what
-// says what is missing, and how to install it.
+// Missing skips a test that lacks ROS, or something that it is compared with, or fails it where ROS is
+// required. what says what is missing, and how to install it.
 func Missing(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv("GOROSBAG_REQUIRE_ROS") != "" {

@@ -158,7 +158,8 @@ func Sweep(mark string) {
 // carries reports whether an environment, as in /proc, has the mark or a part of it.
 func carries(environ, mark string) bool {
 	for entry := range strings.SplitSeq(environ, "\x00") {
-		if value, ok := strings.CutPrefix(entry, markVar+"="); ok && (value == mark || strings.HasPrefix(value, mark+".")) {
+		if value, ok := strings.CutPrefix(entry, markVar+"="); ok &&
+			(value == mark || strings.HasPrefix(value, mark+".")) {
 			return true
 		}
 	}

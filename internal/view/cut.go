@@ -31,7 +31,8 @@ func (v *Viewer) cutOf(r *http.Request) (s *recorded.Set, c Cut, err error) {
 	if topics := r.Form["topic"]; len(topics) > 0 {
 		for _, name := range topics {
 			if _, ok := s.Row(name); !ok {
-				return s, c, command.Refused(command.NotFound, fmt.Sprintf("topic %.200q is not recorded", name))
+				return s, c, command.Refused(command.NotFound,
+					fmt.Sprintf("topic %.200q is not recorded", name))
 			}
 		}
 		c.Keep = func(c *rosbag.Connection) bool { return slices.Contains(topics, c.Topic) }
@@ -45,7 +46,10 @@ func (v *Viewer) size(w *stream.Stream, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	bytes, messages := s.Bytes(func(row int) bool { return c.Keep == nil || c.Keep(s.Topics[row].Connections[0]) }, c.Start, c.End)
+	bytes, messages := s.Bytes(func(row int) bool {
+		return c.Keep == nil ||
+			c.Keep(s.Topics[row].Connections[0])
+	}, c.Start, c.End)
 	web.WriteJSON(w, http.StatusOK, struct {
 		Bytes    uint64 `json:"bytes"`
 		Messages uint64 `json:"messages"`
@@ -53,8 +57,8 @@ func (v *Viewer) size(w *stream.Stream, r *http.Request) error {
 	return nil
 }
 
-// download answers with a part of the recordings as a bag. The bag is made twice: its first record, which says where the
-// index is, can be written last only.
+// download answers with a part of the recordings as a bag. The bag is made twice: its first record, which
+// says where the index is, can be written last only.
 func (v *Viewer) download(w *stream.Stream, r *http.Request) error {
 	if v.options.Copy == nil {
 		return command.Refused(command.NotFound, "nothing can be cut here")
@@ -68,7 +72,8 @@ func (v *Viewer) download(w *stream.Stream, r *http.Request) error {
 		return err
 	}
 	name := strings.TrimSuffix(path.Base(store.Redact(c.Files[0].Name)), path.Ext(c.Files[0].Name))
-	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s_%.0fs.bag"`, plainName(name), request.Seconds(s, c.Start)))
+	w.Header().Set("Content-Disposition",
+		fmt.Sprintf(`attachment; filename="%s_%.0fs.bag"`, plainName(name), request.Seconds(s, c.Start)))
 	w.Header().Set("Content-Length", strconv.FormatInt(measured.size, 10))
 	w.Header().Set("Content-Type", "application/octet-stream")
 	return v.options.Copy(r.Context(), &patched{w: w, first: measured.first}, c)

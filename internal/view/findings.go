@@ -23,8 +23,8 @@ type findingState struct {
 	Text  string  `json:"text"`
 }
 
-// maxFound is the most messages whose times are read to find what is wrong with topics: a few seconds. Beyond that, and
-// in a store, where each chunk is a request, gobag gaps does it.
+// maxFound is the most messages whose times are read to find what is wrong with topics: a few seconds.
+// Beyond that, and in a store, where each chunk is a request, gobag gaps does it.
 const maxFound = 20_000_000
 
 // canceled is a recording whose indexes are read until ctx ends.
@@ -75,14 +75,18 @@ func find(ctx context.Context, s *recorded.Set) ([]findingState, error) {
 		if store.Remote(f.Name) {
 			continue
 		}
-		report, err := gaps.Find(canceled{f.Source, ctx}, gaps.Options{Damaged: func(error) error { return ctx.Err() }}) // damage is told elsewhere
+		// damage is told elsewhere
+		report, err := gaps.Find(canceled{f.Source, ctx},
+			gaps.Options{Damaged: func(error) error { return ctx.Err() }})
 		if err != nil {
 			return nil, err
 		}
 		for i := range report.Episodes {
 			e := &report.Episodes[i]
 			from := request.Seconds(s, e.Start)
-			all = append(all, findingState{Topic: e.Topic, Kind: e.Kind.Key(), From: from, To: from + e.For.Seconds(), Text: e.Says()})
+			all = append(all,
+				findingState{Topic: e.Topic, Kind: e.Kind.Key(), From: from, To: from + e.For.Seconds(),
+					Text: e.Says()})
 		}
 	}
 	return all, nil

@@ -83,7 +83,8 @@ func (v *Viewer) picture(w *stream.Stream, r *http.Request) error {
 	return nil
 }
 
-// WritePicture sends a picture. Its media type is what we made or found it to be, never what the message says.
+// WritePicture sends a picture. Its media type is what we made or found it to be, never what the message
+// says.
 func WritePicture(w http.ResponseWriter, a kept.Answer) {
 	w.Header().Set("Content-Type", a.MediaType)
 	w.Header().Set("View-Picture", a.About)
@@ -96,7 +97,8 @@ func camera(r *http.Request, topic *recorded.Topic) string {
 }
 
 // small returns the small picture of a message, which is judged, and kept.
-func (v *Viewer) small(r *http.Request, s *recorded.Set, topic *recorded.Topic, found recorded.Found) (kept.Answer, error) {
+func (v *Viewer) small(r *http.Request, s *recorded.Set, topic *recorded.Topic,
+	found recorded.Found) (kept.Answer, error) {
 	typ, err := v.types.of(found.Message.Conn)
 	if err != nil {
 		return kept.Answer{}, err
@@ -113,7 +115,8 @@ const judged = 8
 // exactly is how exactly it is told since when a picture is frozen.
 const exactly = 100 * time.Millisecond
 
-// hints answers with hints about the picture of a message: it looks at some before, and at some of all of the topic.
+// hints answers with hints about the picture of a message: it looks at some before, and at some of all of
+// the topic.
 func (v *Viewer) hints(w *stream.Stream, r *http.Request) error {
 	s, err := v.set(r)
 	if err != nil {
@@ -144,7 +147,8 @@ func (v *Viewer) hints(w *stream.Stream, r *http.Request) error {
 		return nil // what cannot be shown says nothing about the others
 	}
 	for i := range judged { // a camera is blurred against all of the recording, not against the last seconds
-		if err := judge(topic.First.Add(topic.Last.Sub(topic.First) / judged * time.Duration(i))); err != nil {
+		at := topic.First.Add(topic.Last.Sub(topic.First) / judged * time.Duration(i))
+		if err := judge(at); err != nil {
 			return err
 		}
 	}
@@ -269,7 +273,8 @@ func LogOptions(r *http.Request) (o scene.Options, err error) {
 }
 
 // gather makes a scene of many messages.
-func (v *Viewer) gather(r *http.Request, s *recorded.Set, topic *recorded.Topic, kind scene.Kind, to *any, until **float64) error {
+func (v *Viewer) gather(r *http.Request, s *recorded.Set, topic *recorded.Topic, kind scene.Kind, to *any,
+	until **float64) error {
 	at, err := request.Moment(r, s, "at")
 	if err != nil {
 		return err
@@ -304,7 +309,9 @@ func (v *Viewer) gather(r *http.Request, s *recorded.Set, topic *recorded.Topic,
 	add := func(m *rosbag.Message) {
 		if typ, err := v.types.of(m.Conn); err == nil && scene.KindOf(typ) == kind {
 			h := m.Conn.Header
-			_ = g.Add(scene.Message{Type: typ, Time: m.Time, Publisher: h.CallerID(), Static: h.Latching() || m.Conn.Topic == "/tf_static", Payload: m.Data()}) // a damaged message has no part in it
+			// a damaged message has no part in it
+			_ = g.Add(scene.Message{Type: typ, Time: m.Time, Publisher: h.CallerID(), Static: h.Latching() ||
+				m.Conn.Topic == "/tf_static", Payload: m.Data()})
 		}
 	}
 	if kind == scene.Tree {

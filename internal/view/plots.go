@@ -76,7 +76,8 @@ func (v *Viewer) plot(w *stream.Stream, r *http.Request) error {
 		_, _ = w.Write(k.Body) // whoever has gone does not need it
 		return nil
 	}
-	p := &plotter{set: s, byName: make(map[string][]*series), stamps: r.FormValue("stamps") != "", heads: make(map[*rosmsg.Type]*rosmsg.Path)}
+	p := &plotter{set: s, byName: make(map[string][]*series), stamps: r.FormValue("stamps") != "",
+		heads: make(map[*rosmsg.Type]*rosmsg.Path)}
 	if p.axis.From, p.axis.To, err = request.Window(r, s); err != nil {
 		return err
 	}
@@ -99,7 +100,8 @@ func (v *Viewer) plot(w *stream.Stream, r *http.Request) error {
 	damage := ""
 	from, to := p.reach(r)
 	n := 0
-	for m, err := range s.Messages(r.Context(), func(c *rosbag.Connection) bool { return p.byName[c.Topic] != nil }, from, to) {
+	for m, err := range s.Messages(r.Context(),
+		func(c *rosbag.Connection) bool { return p.byName[c.Topic] != nil }, from, to) {
 		if r.Context().Err() != nil {
 			return r.Context().Err()
 		}
@@ -139,8 +141,8 @@ func (v *Viewer) plot(w *stream.Stream, r *http.Request) error {
 // errGone says that the client no longer reads.
 var errGone = errors.New("the page has gone")
 
-// reach returns the time of the messages that are wanted. With stamps of headers that is another one than the axis has, by
-// as much as the first message says, and a second more.
+// reach returns the time of the messages that are wanted. With stamps of headers that is another one than
+// the axis has, by as much as the first message says, and a second more.
 func (p *plotter) reach(r *http.Request) (from, to rosbag.Time) {
 	if !p.stamps {
 		return p.axis.From, p.axis.To
@@ -287,7 +289,8 @@ func (v *Viewer) csv(w *stream.Stream, r *http.Request) error {
 	}
 	_ = lines.Write(head) // the writer keeps its error
 	damaged, first := 0, error(nil)
-	for m, err := range s.Messages(r.Context(), func(c *rosbag.Connection) bool { return byName[c.Topic] }, from, to) {
+	for m, err := range s.Messages(r.Context(), func(c *rosbag.Connection) bool { return byName[c.Topic] },
+		from, to) {
 		if err != nil {
 			damaged++
 			first = cmp.Or(first, err)

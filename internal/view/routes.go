@@ -17,7 +17,8 @@ func (v *Viewer) Routes(s *web.Server) {
 	v.handle(s, "GET", "state", v.state)
 	v.handle(s, "GET", "size", v.size)
 	for name, h := range map[string]handler{
-		"density": v.density, "findings": v.findings, "message": v.message, "copy": v.copyMessage, "values": v.values, "plot": v.plot, "csv": v.csv,
+		"density": v.density, "findings": v.findings, "message": v.message, "copy": v.copyMessage,
+		"values": v.values, "plot": v.plot, "csv": v.csv,
 		"search": v.search, "cut": v.download, "picture": v.picture, "hints": v.hints, "scene": v.scene,
 	} {
 		v.handle(s, "GET", name, v.reading(h))
@@ -49,7 +50,8 @@ func (v *Viewer) handle(s *web.Server, method, name string, h handler) {
 		switch {
 		case err == nil || r.Context().Err() != nil:
 		case out.Begun:
-			_ = json.NewEncoder(out).Encode(searchAnswer{Error: err.Error()}) // whoever has gone does not need it
+			// whoever has gone does not need it
+			_ = json.NewEncoder(out).Encode(searchAnswer{Error: err.Error()})
 		default:
 			web.WriteError(out, explain(err))
 		}

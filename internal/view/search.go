@@ -48,7 +48,9 @@ type matcher func(m *rosbag.Message) (bool, error)
 // matcher returns what a query means, and what to say at the end.
 func (v *Viewer) matcher(query string) (matcher, func() string, error) {
 	if query == "" || len(query) > maxQuery {
-		return nil, nil, command.Refused(command.Invalid, fmt.Sprintf("want a text or an expression of at most %d bytes", maxQuery))
+		return nil, nil,
+			command.Refused(command.Invalid,
+				fmt.Sprintf("want a text or an expression of at most %d bytes", maxQuery))
 	}
 	if expressionLike().MatchString(query) {
 		p, err := expr.Compile(query)
@@ -122,8 +124,8 @@ func hasText(v rosmsg.Value, lower []byte, depth int) bool {
 	return false
 }
 
-// search answers with the next message, or the one before, that has a text or for which an expression is true. It writes
-// lines of JSON that say how far it is.
+// search answers with the next message, or the one before, that has a text or for which an expression is
+// true. It writes lines of JSON that say how far it is.
 func (v *Viewer) search(w *stream.Stream, r *http.Request) error {
 	s, err := v.set(r)
 	if err != nil {
@@ -163,7 +165,8 @@ func (v *Viewer) search(w *stream.Stream, r *http.Request) error {
 	}
 	answer := searchAnswer{progressAnswer: progressAnswer{Done: true, Damage: x.damage}}
 	if found != nil {
-		answer.Found = &foundAnswer{found.Message.Conn.Topic, request.ID(found.Place), request.Seconds(s, found.Time)}
+		answer.Found = &foundAnswer{found.Message.Conn.Topic, request.ID(found.Place),
+			request.Seconds(s, found.Time)}
 	} else {
 		answer.Note = note()
 	}
@@ -173,9 +176,12 @@ func (v *Viewer) search(w *stream.Stream, r *http.Request) error {
 
 // searching is a search.
 type searching struct {
-	set    *recorded.Set
-	topic  string         // empty: all
-	after  recorded.Place // the place before which, or after which it looks; with the number -1 all messages of that time are wanted
+	set *recorded.Set
+	// empty: all
+	topic string
+	// the place before which, or after which it looks; with the number -1 all messages of that time are
+	// wanted
+	after  recorded.Place
 	match  matcher
 	out    *stream.Stream
 	sent   time.Time
@@ -202,7 +208,8 @@ func (x *searching) each(ctx context.Context, start, end rosbag.Time, do func(f 
 		numbers[m.Conn.Topic]++
 		if time.Since(x.sent) > sendInterval {
 			x.sent = time.Now()
-			_ = json.NewEncoder(x.out).Encode(progressAnswer{At: request.Seconds(x.set, m.Time)}) // Flush has the error
+			// Flush has the error
+			_ = json.NewEncoder(x.out).Encode(progressAnswer{At: request.Seconds(x.set, m.Time)})
 			if x.out.Flush() != nil {
 				return errGone
 			}

@@ -87,13 +87,17 @@ func (v *Viewer) state(w *stream.Stream, r *http.Request) error {
 
 func (v *Viewer) describe(s *recorded.Set) stateAnswer {
 	a := stateAnswer{
-		Start: s.Start.String(), Duration: s.End.Sub(s.Start).Seconds(), Elapsed: s.Elapsed, Messages: s.Count,
-		Files: []fileState{}, Topics: []topicState{}, Marks: []markState{}, Notes: []note.Note{}, Damage: []damage{},
+		Start: s.Start.String(), Duration: s.End.Sub(s.Start).Seconds(), Elapsed: s.Elapsed,
+		Messages: s.Count,
+		Files:    []fileState{}, Topics: []topicState{}, Marks: []markState{}, Notes: []note.Note{},
+		Damage:  []damage{},
 		CanSave: v.options.Save != nil, CanCut: v.options.Copy != nil,
 	}
 	for i, f := range s.Files {
 		info := f.Source.Info()
-		a.Files = append(a.Files, fileState{path.Base(store.Redact(f.Name)), info.Size, request.Seconds(s, info.Start), request.Seconds(s, info.End), info.Messages})
+		a.Files = append(a.Files,
+			fileState{path.Base(store.Redact(f.Name)), info.Size, request.Seconds(s, info.Start),
+				request.Seconds(s, info.End), info.Messages})
 		damaged := func(err error) error {
 			a.addDamage(s, i, err)
 			return nil
@@ -119,7 +123,8 @@ func (v *Viewer) describe(s *recorded.Set) stateAnswer {
 			panel = Shows(typ)
 		}
 		a.Topics = append(a.Topics, topicState{
-			Name: t.Name, Type: t.Type, Messages: t.Messages, Latched: t.Latched, First: request.Seconds(s, t.First), Last: request.Seconds(s, t.Last),
+			Name: t.Name, Type: t.Type, Messages: t.Messages, Latched: t.Latched,
+			First: request.Seconds(s, t.First), Last: request.Seconds(s, t.Last),
 			Period: t.Period.Seconds(), Bytes: sizes[i], Gaps: gapsOf(s, t.Gaps), More: t.More, Shows: panel,
 		})
 	}

@@ -1,9 +1,9 @@
-// Package view serves the panels that show recordings and running graphs in a browser: the time line, messages, plots,
-// pictures, scenes, searches and cuts. Its files in assets draw them.
+// Package view serves the panels that show recordings and running graphs in a browser: the time line,
+// messages, plots, pictures, scenes, searches and cuts. Its files in assets draw them.
 //
-// A Viewer has recordings; it reads what the page asks for, and ends that when the page no longer waits. What it keeps is
-// bounded by the limits in this package. Its routes stand behind the checks of package web, whose server asks for the
-// token, the host and the origin.
+// A Viewer has recordings; it reads what the page asks for, and ends that when the page no longer waits.
+// What it keeps is bounded by the limits in this package. Its routes stand behind the checks of package
+// web, whose server asks for the token, the host and the origin.
 package view
 
 import (
@@ -81,12 +81,14 @@ type Viewer struct {
 // New returns a Viewer of nothing yet. opening says how far the opening of recordings is.
 func New(opening func() Opening) *Viewer {
 	return &Viewer{
-		opening: opening, shows: make(chan struct{}), reads: make(chan struct{}, maxReads), each: make(map[int]*recorded.Set),
+		opening: opening, shows: make(chan struct{}), reads: make(chan struct{}, maxReads),
+		each:  make(map[int]*recorded.Set),
 		plots: kept.New(plotCacheBytes), eyes: eye.New(),
 	}
 }
 
-// Show shows recordings, which must stay open. It may take a while to look at all chunk infos. It is called once.
+// Show shows recordings, which must stay open. It may take a while to look at all chunk infos. It is
+// called once.
 func (v *Viewer) Show(files []*bags.Recording, o Options) {
 	v.options, v.all = o, recorded.New(files)
 	close(v.shows)
@@ -116,7 +118,8 @@ func (v *Viewer) set(r *http.Request) (*recorded.Set, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n >= len(v.all.Files) {
-		return nil, command.Refused(command.NotFound, fmt.Sprintf("bag=%.20q: there are %d", text, len(v.all.Files)))
+		return nil, command.Refused(command.NotFound,
+			fmt.Sprintf("bag=%.20q: there are %d", text, len(v.all.Files)))
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -64,7 +64,9 @@ func licenses(ctx context.Context, tags, pattern string) ([]byte, error) {
 				return nil, err
 			}
 			for file, text := range texts {
-				files[text] = append(files[text], name+": "+filepath.ToSlash(strings.TrimPrefix(filepath.Join(dir, file), root+string(filepath.Separator))))
+				files[text] = append(files[text],
+					name+": "+filepath.ToSlash(strings.TrimPrefix(filepath.Join(dir, file),
+						root+string(filepath.Separator))))
 				found[name] = true
 			}
 		}
@@ -124,12 +126,14 @@ func format(files map[string][]string) []byte {
 	for _, names := range files {
 		slices.Sort(names)
 	}
-	texts := slices.SortedFunc(maps.Keys(files), func(a, b string) int { return strings.Compare(files[a][0], files[b][0]) })
+	texts := slices.SortedFunc(maps.Keys(files),
+		func(a, b string) int { return strings.Compare(files[a][0], files[b][0]) })
 	rule := strings.Repeat("=", 80)
 	var b bytes.Buffer
 	b.WriteString("The programs of gorosbag contain code of the modules below, under these licenses.\n")
 	for _, text := range texts {
-		fmt.Fprintf(&b, "\n%s\n%s\n%s\n\n%s\n", rule, strings.Join(files[text], "\n"), rule, strings.Trim(text, "\n"))
+		fmt.Fprintf(&b, "\n%s\n%s\n%s\n\n%s\n", rule, strings.Join(files[text], "\n"), rule,
+			strings.Trim(text, "\n"))
 	}
 	return b.Bytes()
 }

@@ -23,7 +23,8 @@ func main() {
 	sbomFile := flag.String("sbom", "", "write the bill of materials to `FILE`")
 	version := flag.String("version", "", "`VERSION` of the release")
 	flag.Parse()
-	if err := run(context.Background(), *tags, *pattern, *licenseFile, *sbomFile, *version, flag.Args()); err != nil {
+	if err := run(context.Background(), *tags, *pattern, *licenseFile, *sbomFile, *version,
+		flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "inventory:", err)
 		os.Exit(1) //nolint:forbidigo // the program's end
 	}

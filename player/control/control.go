@@ -106,17 +106,26 @@ type Status struct {
 	Pass     int           // complete passes, with Options.Loop
 	Messages uint64        // published so far
 
-	Loop             bool            // by SetLoop
-	LoopFrom, LoopTo time.Duration   // by SetLoopRange
-	Bookmarks        []time.Duration // in the order in which they were set; not to be modified
-	PauseOnTopics    bool            // play pauses for topics, and there are such topics
-	PausedBy         string          // the topic that play has paused for; empty if it has not
-	Delayed          time.Duration   // how far the subscriber of rate control is behind, while that blocks play
-	Starving         time.Duration   // how long play has been waiting for the disk; zero below one second
-	Seeks            uint64          // jumps so far; after each the position is discontinuous
+	// by SetLoop
+	Loop bool
+	// by SetLoopRange
+	LoopFrom, LoopTo time.Duration
+	// in the order in which they were set; not to be modified
+	Bookmarks []time.Duration
+	// play pauses for topics, and there are such topics
+	PauseOnTopics bool
+	// the topic that play has paused for; empty if it has not
+	PausedBy string
+	// how far the subscriber of rate control is behind, while that blocks play
+	Delayed time.Duration
+	// how long play has been waiting for the disk; zero below one second
+	Starving time.Duration
+	// jumps so far; after each the position is discontinuous
+	Seeks uint64
 }
 
-// Achieved returns the rate that play has achieved so far, as bag time per wall time; 0 before any wall time has passed.
+// Achieved returns the rate that play has achieved so far, as bag time per wall time; 0 before any wall
+// time has passed.
 func (s *Status) Achieved() float64 { return achieved(s.Played, s.Elapsed) }
 
 // PositionOf returns the position of a recorded time, which may be outside of what is played.
@@ -126,11 +135,17 @@ func (s *Status) PositionOf(t rosbag.Time) time.Duration { return s.Position + t
 // Stats is a detailed account of a running Run.
 type Stats struct {
 	Status
-	Topics     []TopicStats // in the order of their first connection
-	Starved    uint64       // times that play had to wait for the disk or for decompression
-	AheadBytes int          // read, but not published yet
-	Damage     DamageCount  // found so far
-	WaitingFor []string     // what blocks play at present: topics without a subscriber, full subscribers, or a clock that stands still
+	// in the order of their first connection
+	Topics []TopicStats
+	// times that play had to wait for the disk or for decompression
+	Starved uint64
+	// read, but not published yet
+	AheadBytes int
+	// found so far
+	Damage DamageCount
+	// what blocks play at present: topics without a subscriber, full subscribers, or a clock that stands
+	// still
+	WaitingFor []string
 }
 
 // Dropped returns the number of messages that subscribers did not get because their queues were full.

@@ -4,24 +4,40 @@ import "time"
 
 // Summary is what a Run did.
 type Summary struct {
-	Topics         []TopicSummary // in the order of their first connection
-	Messages       uint64
-	Bytes          uint64        // payload, without the lengths of the frames
-	Played         time.Duration // bag time, all passes; at most 292 years
-	Elapsed        time.Duration // wall time from the first to the last message, pauses excluded
-	Timing         Timing
-	Starved        uint64         // times that play had to wait for the disk or for decompression
-	Dropped        uint64         // messages that a subscriber did not get because its queue was full, or because of Unconverted
-	Unconverted    uint64         // messages that could not be made what subscribers want, with Options.ToWanted, for each version
-	Unstamped      uint64         // messages that kept their stamps, in spite of Options.Stamps: they do not fit their definition
-	Unplayable     []Unplayable   // connections that could not be published
-	Damage         []*DamageError // the rest of the bags was played
-	RebuiltIndexes int            // damaged chunk indexes that were rebuilt without loss
-	UDPOnly        []string       // subscribers that take UDPROS only and got nothing: NODE of TOPIC
-	Refused        []string       // subscribers that no file descriptor was left for: NODE of TOPIC
-	Undelivered    error          // the error of Drain if subscribers did not receive everything
-	NoMaster       bool           // the master never answered, so that nothing was played
-	Interrupted    bool           // the context ended before the last message
+	// in the order of their first connection
+	Topics   []TopicSummary
+	Messages uint64
+	// payload, without the lengths of the frames
+	Bytes uint64
+	// bag time, all passes; at most 292 years
+	Played time.Duration
+	// wall time from the first to the last message, pauses excluded
+	Elapsed time.Duration
+	Timing  Timing
+	// times that play had to wait for the disk or for decompression
+	Starved uint64
+	// messages that a subscriber did not get because its queue was full, or because of Unconverted
+	Dropped uint64
+	// messages that could not be made what subscribers want, with Options.ToWanted, for each version
+	Unconverted uint64
+	// messages that kept their stamps, in spite of Options.Stamps: they do not fit their definition
+	Unstamped uint64
+	// connections that could not be published
+	Unplayable []Unplayable
+	// the rest of the bags was played
+	Damage []*DamageError
+	// damaged chunk indexes that were rebuilt without loss
+	RebuiltIndexes int
+	// subscribers that take UDPROS only and got nothing: NODE of TOPIC
+	UDPOnly []string
+	// subscribers that no file descriptor was left for: NODE of TOPIC
+	Refused []string
+	// the error of Drain if subscribers did not receive everything
+	Undelivered error
+	// the master never answered, so that nothing was played
+	NoMaster bool
+	// the context ended before the last message
+	Interrupted bool
 }
 
 // Achieved returns the rate that play achieved, as bag time per wall time; 0 if no wall time passed.
@@ -47,19 +63,23 @@ type TopicSummary struct {
 
 // Unplayable is a connection of a bag whose messages could not be published.
 type Unplayable struct {
-	Bag      string
-	Topic    string // as published
-	Type     string
-	MD5Sum   string
-	Reason   string
-	Remedy   string // the option of goplay that makes it playable, and which option it has to precede; may be empty
-	Messages uint64 // skipped during play
+	Bag string
+	// as published
+	Topic  string
+	Type   string
+	MD5Sum string
+	Reason string
+	// the option of goplay that makes it playable, and which option it has to precede; may be empty
+	Remedy string
+	// skipped during play
+	Messages uint64
 }
 
 // Lossy reports whether something in the bags did not reach a subscriber, could not
 // be read, or was damaged. An interruption by the caller is not a loss.
 func (s *Summary) Lossy() bool {
-	return s.Dropped > 0 || len(s.Unplayable) > 0 || len(s.Damage) > 0 || s.RebuiltIndexes > 0 || s.Undelivered != nil || s.NoMaster || len(s.UDPOnly)+len(s.Refused) > 0
+	return s.Dropped > 0 || len(s.Unplayable) > 0 || len(s.Damage) > 0 || s.RebuiltIndexes > 0 ||
+		s.Undelivered != nil || s.NoMaster || len(s.UDPOnly)+len(s.Refused) > 0
 }
 
 // Timing says how long after their deadlines messages were published.

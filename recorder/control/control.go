@@ -1,6 +1,6 @@
 // Package control is the contract between a recording and its front ends: which commands they have and
-// what they can read. It has only types, no lock and no I/O. Package recorder implements Recording. Options, in
-// comments, are recorder.Options.
+// what they can read. It has only types, no lock and no I/O. Package recorder implements Recording.
+// Options, in comments, are recorder.Options.
 package control
 
 import (

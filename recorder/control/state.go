@@ -46,20 +46,29 @@ const (
 	WaitingPublisher         // for a publisher that the master lists and that was not reached
 )
 
-// DropCause says why messages that were received are lost: they are not in the bag. Messages that limits leave out
-// (TopicStats.LeftOut), or that came while paused or stopped (Passed), are no loss and have no cause.
+// DropCause says why messages that were received are lost: they are not in the bag. Messages that limits
+// leave out (TopicStats.LeftOut), or that came while paused or stopped (Passed), are no loss and have no
+// cause.
 type DropCause int
 
 // The causes.
 const (
-	DropBufferFull DropCause = iota // no room in the buffer
-	DropOversize                    // one message larger than the buffer, or than half of the buffer where links wait
-	DropDisk                        // the file could not be written
-	DropAborted                     // still in memory at the end, which the user cut short
-	DropLink                        // the publisher stalled in the middle of the message
-	DropDeleted                     // the file was deleted while it was recorded
-	DropUDP                         // lost on the way over UDPROS
-	DropCauses                      // the number of causes
+	// no room in the buffer
+	DropBufferFull DropCause = iota
+	// one message larger than the buffer, or than half of the buffer where links wait
+	DropOversize
+	// the file could not be written
+	DropDisk
+	// still in memory at the end, which the user cut short
+	DropAborted
+	// the publisher stalled in the middle of the message
+	DropLink
+	// the file was deleted while it was recorded
+	DropDeleted
+	// lost on the way over UDPROS
+	DropUDP
+	// the number of causes
+	DropCauses
 )
 
 // String returns the cause as it stands in logs and summaries.

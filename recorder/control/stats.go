@@ -9,28 +9,46 @@ import (
 // Stats is a live account of a recording. Its slices and maps belong to the caller. A caller computes
 // rates from two accounts.
 type Stats struct {
-	Taken      time.Time // when the account was made
-	State      State
-	Ending     bool // no message is accepted any more: the buffer is written, then the index
-	Elapsed    time.Duration
-	File       string        // the bag that is written, by its final name; empty while stopped
-	Part       int           // the number of the last bag, from 0
-	FileBytes  int64         // bytes written to File, compressed
-	Bytes      int64         // bytes written to all files
-	Buffered   int64         // bytes of all buffers in use
-	BufferMost int64         // the bound of Buffered; negative means none
-	DiskFree   int64         // bytes free on the disk that is recorded to; negative if not known
-	TimeLeft   time.Duration // until the disk is too full, at the present rate, for which snapshots count over ten minutes; negative if not known, or if old bags are deleted before
-	Disk       DiskTimes
-	Finished   int // bags that were finished: Recording.Bags has the latest ones
-	Deleted    int // bags, also of earlier runs, that the recorder has deleted as Options.Retain asks
-	Snapshots  SnapshotStats
-	Handover   *HandoverStats // nil without Options.Handover
-	Triggers   []TriggerStats // nil without Options.Watch
-	Unread     string         // what cannot be read of the master's replies; empty if nothing
-	Findings   []Finding      // what is wrong with topics now, the most important first
-	Episodes   []FindingSum   // what was wrong with topics until now, by topic
-	Topics     []TopicStats
+	// when the account was made
+	Taken time.Time
+	State State
+	// no message is accepted any more: the buffer is written, then the index
+	Ending  bool
+	Elapsed time.Duration
+	// the bag that is written, by its final name; empty while stopped
+	File string
+	// the number of the last bag, from 0
+	Part int
+	// bytes written to File, compressed
+	FileBytes int64
+	// bytes written to all files
+	Bytes int64
+	// bytes of all buffers in use
+	Buffered int64
+	// the bound of Buffered; negative means none
+	BufferMost int64
+	// bytes free on the disk that is recorded to; negative if not known
+	DiskFree int64
+	// until the disk is too full, at the present rate, for which snapshots count over ten minutes;
+	// negative if not known, or if old bags are deleted before
+	TimeLeft time.Duration
+	Disk     DiskTimes
+	// bags that were finished: Recording.Bags has the latest ones
+	Finished int
+	// bags, also of earlier runs, that the recorder has deleted as Options.Retain asks
+	Deleted   int
+	Snapshots SnapshotStats
+	// nil without Options.Handover
+	Handover *HandoverStats
+	// nil without Options.Watch
+	Triggers []TriggerStats
+	// what cannot be read of the master's replies; empty if nothing
+	Unread string
+	// what is wrong with topics now, the most important first
+	Findings []Finding
+	// what was wrong with topics until now, by topic
+	Episodes []FindingSum
+	Topics   []TopicStats
 }
 
 // Dropped returns the number of messages that were received and are not in the bag.
@@ -41,7 +59,8 @@ func (s *Stats) Dropped() (n uint64) {
 	return n
 }
 
-// Missed returns the number of messages that were published and never arrived, as far as publishers number messages.
+// Missed returns the number of messages that were published and never arrived, as far as publishers
+// number messages.
 func (s *Stats) Missed() (n uint64) {
 	for i := range s.Topics {
 		n += s.Topics[i].Missed
@@ -49,8 +68,8 @@ func (s *Stats) Missed() (n uint64) {
 	return n
 }
 
-// Refused returns how many publishers were not connected to for a reason of the recorder: no memory for their headers,
-// or no file descriptor.
+// Refused returns how many publishers were not connected to for a reason of the recorder: no memory for
+// their headers, or no file descriptor.
 func (s *Stats) Refused() (n int) {
 	for i := range s.Topics {
 		n += s.Topics[i].Refused
@@ -65,7 +84,7 @@ func (s *Stats) Refused() (n int) {
 //	Cause    FindingCause
 //	For      time.Duration // how long already; of a silent topic since its last message
 //	Hz       float64       // slow and fast: the present rate
-//	Want     float64       // slow: the usual rate, or the least expected one; fast: the highest expected one
+//	Want     float64       // slow: the usual rate, or the least expected; fast: the highest expected
 //	Offset   time.Duration // behind and ahead: arrival minus stamp
 //	Expected bool          // the user has written what to expect; otherwise it was learned
 //
@@ -75,7 +94,8 @@ type Finding = finding.Finding
 // FindingKind is what is wrong with a topic. Its String is "silent", "slow", "fast" or "stamps off".
 type FindingKind = finding.Kind
 
-// FindingCause says more about what is wrong. Its String is such as "publisher gone"; empty if there is no more to say.
+// FindingCause says more about what is wrong. Its String is such as "publisher gone"; empty if there is
+// no more to say.
 type FindingCause = finding.Cause
 
 // FindingSum is what was wrong with a topic until now:
@@ -89,36 +109,56 @@ type FindingCause = finding.Cause
 //	Untold   int           // silences besides, too soon after the topic had come back: it stops often
 type FindingSum = finding.Sum
 
-// EndedTopics stands for the name of a topic in the account of the topics that have ended, together: where very many
-// topics have lost their publishers, only the latest ones keep accounts of their own. It is no valid name.
+// EndedTopics stands for the name of a topic in the account of the topics that have ended, together:
+// where very many topics have lost their publishers, only the latest ones keep accounts of their own. It
+// is no valid name.
 const EndedTopics = finding.Ended
 
 // TopicStats is the live account of one topic.
 type TopicStats struct {
-	Topic      string
-	Type       string            // of the first publisher; empty if there was none
-	Own        bool              // the recorder itself publishes on the topic, such as the parameters; others may, too
-	Publishers int               // linked now
-	Messages   uint64            // accepted into the buffer
-	Bytes      uint64            // of the payload of Messages
-	Dropped    uint64            // messages, for all causes
-	Causes     map[string]uint64 // Dropped by cause; nil if nothing was dropped
-	Missed     uint64            // messages that were published and never arrived, as far as publishers number messages
-	LinksLost  int               // as in PublisherSummary
-	LeftOut    uint64            // as in TopicSummary
-	Passed     uint64            // messages that came while paused or stopped
-	HeldUp     time.Duration     // as in TopicSummary
-	Refused    int               // publishers that were not connected to: Refused and Unlinked of TopicSummary
-	Last       time.Time         // when the last message came; zero if none did
-	Stamp      time.Time         // header.stamp of the last message of which it is known; zero for none
-	Stamped    time.Time         // when that message came
-	Came       uint64            // messages that came, whatever became of them; also while paused or stopped
-	CameBytes  uint64            // of their frames
-	Latching   bool              // there was a publisher that latches: the topic need not go on
+	Topic string
+	// of the first publisher; empty if there was none
+	Type string
+	// the recorder itself publishes on the topic, such as the parameters; others may, too
+	Own bool
+	// linked now
+	Publishers int
+	// accepted into the buffer
+	Messages uint64
+	// of the payload of Messages
+	Bytes uint64
+	// messages, for all causes
+	Dropped uint64
+	// Dropped by cause; nil if nothing was dropped
+	Causes map[string]uint64
+	// messages that were published and never arrived, as far as publishers number messages
+	Missed uint64
+	// as in PublisherSummary
+	LinksLost int
+	// as in TopicSummary
+	LeftOut uint64
+	// messages that came while paused or stopped
+	Passed uint64
+	// as in TopicSummary
+	HeldUp time.Duration
+	// publishers that were not connected to: Refused and Unlinked of TopicSummary
+	Refused int
+	// when the last message came; zero if none did
+	Last time.Time
+	// header.stamp of the last message of which it is known; zero for none
+	Stamp time.Time
+	// when that message came
+	Stamped time.Time
+	// messages that came, whatever became of them; also while paused or stopped
+	Came uint64
+	// of their frames
+	CameBytes uint64
+	// there was a publisher that latches: the topic need not go on
+	Latching bool
 }
 
-// Subscribed returns the number of topics without those on which only the recorder itself publishes, and how many of these have
-// no publisher.
+// Subscribed returns the number of topics without those on which only the recorder itself publishes, and
+// how many of these have no publisher.
 func (s *Stats) Subscribed() (topics, unlinked int) {
 	for i := range s.Topics {
 		switch t := &s.Topics[i]; {
@@ -132,9 +172,9 @@ func (s *Stats) Subscribed() (topics, unlinked int) {
 	return topics, unlinked
 }
 
-// Arrived returns the number of messages received, including those that were not recorded. The number never falls,
-// although a message that is lost later moves from Messages to Dropped. Messages beyond the number that a limit allows
-// are not included: the recorder ends the links of such a topic.
+// Arrived returns the number of messages received, including those that were not recorded. The number
+// never falls, although a message that is lost later moves from Messages to Dropped. Messages beyond the
+// number that a limit allows are not included: the recorder ends the links of such a topic.
 func (t *TopicStats) Arrived() uint64 { return t.Messages + t.Dropped + t.Passed + t.LeftOut }
 
 // SnapshotStats is a live account of snapshots.

@@ -11,22 +11,36 @@ import (
 
 // Summary is the final account of one recording.
 type Summary struct {
-	File     string        // the last bag; empty if there was none
-	Bytes    int64         // of all files
-	Files    []FileSummary // the latest files, in the order of their end
-	Earlier  EarlierFiles  // the files before Files
+	// the last bag; empty if there was none
+	File string
+	// of all files
+	Bytes int64
+	// the latest files, in the order of their end
+	Files []FileSummary
+	// the files before Files
+	Earlier  EarlierFiles
 	Duration time.Duration
-	Topics   []TopicSummary // by name
-	Triggers []TriggerStats // nil without Options.Watch
-	Findings []FindingSum   // what was wrong with topics
-	Missing  []string       // requested names, expressions, globs and types that never appeared
-	EndedBy  string         // why another node or the master has ended the recording, set by the program; empty if none has
-	DiskFull bool           // the recording ended early because the disk is nearly full
-	NoMaster bool           // the master never answered, so that no topic could be recorded
-	Unread   string         // what could not be read of the master's replies, so that topics may be missing; empty if nothing
-	// Unrecovered is how many files of crashed recorders were deleted for the limits of Options.Retain, without a bag that has their messages.
+	// by name
+	Topics []TopicSummary
+	// nil without Options.Watch
+	Triggers []TriggerStats
+	// what was wrong with topics
+	Findings []FindingSum
+	// requested names, expressions, globs and types that never appeared
+	Missing []string
+	// why another node or the master has ended the recording, set by the program; empty if none has
+	EndedBy string
+	// the recording ended early because the disk is nearly full
+	DiskFull bool
+	// the master never answered, so that no topic could be recorded
+	NoMaster bool
+	// what could not be read of the master's replies, so that topics may be missing; empty if nothing
+	Unread string
+	// Unrecovered is how many files of crashed recorders were deleted for the limits of Options.Retain,
+	// without a bag that has their messages.
 	Unrecovered int
-	Chunks      map[rosbag.Compression]uint64 // written in all files, by how they are compressed; nil without Options.Adaptive
+	// written in all files, by how they are compressed; nil without Options.Adaptive
+	Chunks map[rosbag.Compression]uint64
 }
 
 // FileSummary is one file of a recording.
@@ -48,24 +62,41 @@ type EarlierFiles struct {
 
 // TopicSummary is the account of one topic.
 type TopicSummary struct {
-	Topic      string
-	Type       string             // of the first publisher; empty if there was none
-	Publishers []PublisherSummary // in order of their first connection
-	Former     FormerPublishers   // publishers that were gone before
-	Refused    int                // publishers whose headers there was no memory for; at most 256 are distinguished
-	Unlinked   UnlinkedPublishers // publishers that there was no file descriptor for
-	Messages   uint64             // messages in the bags
-	Repeated   uint64             // latched messages that were repeated at the start of later files; not in Messages
-	Pickup     time.Duration      // upper bound of the time from the registration of a new topic to its first link; zero if the topic was there before
-	Waiting    Waiting            // what a topic that was never linked waited for at the end
-	LeftOut    uint64             // messages that Options.Limits leaves out; messages beyond a Count are not included
-	Passed     uint64             // messages that came while paused or stopped
-	Bytes      uint64             // of the payload of Messages
-	HeldUp     time.Duration      // publishers waited, with OverflowBlock, in waits of 3 s and more; what their queues did not hold is not in Dropped
-	Dropped    map[string]uint64  // messages that were lost, by the String of a DropCause; without causes of none
+	Topic string
+	// of the first publisher; empty if there was none
+	Type string
+	// in order of their first connection
+	Publishers []PublisherSummary
+	// publishers that were gone before
+	Former FormerPublishers
+	// publishers whose headers there was no memory for; at most 256 are distinguished
+	Refused int
+	// publishers that there was no file descriptor for
+	Unlinked UnlinkedPublishers
+	// messages in the bags
+	Messages uint64
+	// latched messages that were repeated at the start of later files; not in Messages
+	Repeated uint64
+	// upper bound of the time from the registration of a new topic to its first link; zero if the topic
+	// was there before
+	Pickup time.Duration
+	// what a topic that was never linked waited for at the end
+	Waiting Waiting
+	// messages that Options.Limits leaves out; messages beyond a Count are not included
+	LeftOut uint64
+	// messages that came while paused or stopped
+	Passed uint64
+	// of the payload of Messages
+	Bytes uint64
+	// publishers waited, with OverflowBlock, in waits of 3 s and more; what their queues did not hold is
+	// not in Dropped
+	HeldUp time.Duration
+	// messages that were lost, by the String of a DropCause; without causes of none
+	Dropped map[string]uint64
 }
 
-// UnlinkedPublishers are publishers that the recorder could not connect to because it had no file descriptor left.
+// UnlinkedPublishers are publishers that the recorder could not connect to because it had no file
+// descriptor left.
 type UnlinkedPublishers struct {
 	Count int
 	URIs  []string // of the first of them, at most MostUnlinkedNamed
@@ -85,12 +116,18 @@ type FormerPublishers struct {
 
 // PublisherSummary is the account of one publisher of a topic.
 type PublisherSummary struct {
-	CallerID    string        // or the address of a publisher that says no name
-	Missed      uint64        // messages that the publisher numbered in header.seq and that never reached us
-	LinksLost   int           // links that ended without a reason: the publisher was killed, or the network failed
-	Reconnected int           // times that the publisher came back without a loss, as a node that was started again
-	Without     time.Duration // time without a link, after LinksLost and before Reconnected
-	Away        bool          // the link that was lost last did not come back
+	// or the address of a publisher that says no name
+	CallerID string
+	// messages that the publisher numbered in header.seq and that never reached us
+	Missed uint64
+	// links that ended without a reason: the publisher was killed, or the network failed
+	LinksLost int
+	// times that the publisher came back without a loss, as a node that was started again
+	Reconnected int
+	// time without a link, after LinksLost and before Reconnected
+	Without time.Duration
+	// the link that was lost last did not come back
+	Away bool
 }
 
 // sum adds up a figure of all topics.
@@ -165,7 +202,8 @@ func (s *Summary) Losses() string {
 		parts = append(parts, fmt.Sprintf("publishers were refused (%d)", n))
 	}
 	if n := s.Unlinked(); n > 0 {
-		parts = append(parts, fmt.Sprintf("publishers were not connected to because no file descriptor was left (%d)", n))
+		parts = append(parts,
+			fmt.Sprintf("publishers were not connected to because no file descriptor was left (%d)", n))
 	}
 	if s.NoMaster {
 		parts = append(parts, "the master never answered")
@@ -174,7 +212,8 @@ func (s *Summary) Losses() string {
 		parts = append(parts, fmt.Sprintf("replies of the master could not be read in full (%s)", s.Unread))
 	}
 	if n := s.Unrecovered; n > 0 {
-		parts = append(parts, fmt.Sprintf("files of crashed recorders were deleted before they were recovered (%d)", n))
+		parts = append(parts,
+			fmt.Sprintf("files of crashed recorders were deleted before they were recovered (%d)", n))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -4,14 +4,16 @@ import "time"
 
 // Times counts how long operations took, in classes.
 type Times struct {
-	Count   uint64
-	Sum     time.Duration
-	Classes [len(timeBounds)]uint64 // operations that took at most as long as TimeBounds says, and longer than the class before
+	Count uint64
+	Sum   time.Duration
+	// operations that took at most as long as TimeBounds says, and longer than the class before
+	Classes [len(timeBounds)]uint64
 }
 
 // timeBounds suit disks: from a page cache that answers at once to a card that pauses for seconds.
 var timeBounds = [...]time.Duration{
-	100 * time.Microsecond, 300 * time.Microsecond, time.Millisecond, 3 * time.Millisecond, 10 * time.Millisecond,
+	100 * time.Microsecond, 300 * time.Microsecond, time.Millisecond, 3 * time.Millisecond,
+	10 * time.Millisecond,
 	30 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond, time.Second, 3 * time.Second,
 }
 
@@ -33,7 +35,10 @@ func (t *Times) Add(took time.Duration) {
 
 // DiskTimes says how long the disk kept the recording waiting.
 type DiskTimes struct {
-	Writes Times // of a chunk with its index records, and of the head and the end of a file
-	Syncs  Times // beside the writing, but with SyncChunk
-	Splits Times // for which no chunk was written because the next file was opened; what arrives is buffered meanwhile
+	// of a chunk with its index records, and of the head and the end of a file
+	Writes Times
+	// beside the writing, but with SyncChunk
+	Syncs Times
+	// for which no chunk was written because the next file was opened; what arrives is buffered meanwhile
+	Splits Times
 }

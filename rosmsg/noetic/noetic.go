@@ -1,5 +1,5 @@
-// Package noetic has the definitions of the messages that ship with ROS 1 noetic, and of the packages that most robots
-// have beside those.
+// Package noetic has the definitions of the messages that ship with ROS 1 noetic, and of the packages
+// that most robots have beside those.
 //
 //	twist, err := noetic.Parse("geometry_msgs/Twist")
 //
@@ -46,8 +46,8 @@ func Table(table string) iter.Seq2[string, string] {
 	}
 }
 
-// Text returns the fields and constants of a type of ROS 1 noetic, without those of the types that it is made of
-// and without comments.
+// Text returns the fields and constants of a type of ROS 1 noetic, without those of the types that it is
+// made of and without comments.
 func Text(name string) (text string, ok bool) {
 	text, ok = noetic()[name]
 	return text, ok
@@ -81,8 +81,8 @@ var ErrUnknown = errors.New("noetic has no type")
 // separator is the line between the parts of a definition.
 var separator = strings.Repeat("=", 80)
 
-// Compose makes the definition of a type from its fields and constants and those of all types that it is made of.
-// What text does not know is left out.
+// Compose makes the definition of a type from its fields and constants and those of all types that it is
+// made of. What text does not know is left out.
 func Compose(name string, text func(name string) (string, bool)) string {
 	var b strings.Builder
 	seen := map[string]bool{name: true}

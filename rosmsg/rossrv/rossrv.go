@@ -1,9 +1,11 @@
-// Package rossrv reads the definitions of ROS 1 services, so that calls can be encoded and decoded without generated code.
+// Package rossrv reads the definitions of ROS 1 services, so that calls can be encoded and decoded
+// without generated code.
 //
-// A definition is the text of a .srv file: the fields of the request, a line "---", the fields of the response. The
-// types that both are made of follow as in the definitions of messages: a line of 80 "=", a line "MSG: pkg/Type", its
-// fields. Those that ship with ROS 1 noetic may be missing. What rossrv show prints without -r is no definition: it has the
-// fields of types within, indented, among those of the service.
+// A definition is the text of a .srv file: the fields of the request, a line "---", the fields of the
+// response. The types that both are made of follow as in the definitions of messages: a line of 80 "=", a
+// line "MSG: pkg/Type", its fields. Those that ship with ROS 1 noetic may be missing. What rossrv show
+// prints without -r is no definition: it has the fields of types within, indented, among those of the
+// service.
 package rossrv
 
 import (
@@ -33,7 +35,8 @@ var (
 	parts   = regexp.MustCompile(`(?m)^={80}[ \t\r]*$`)
 )
 
-// Parse makes a service of its name and its definition. Errors match [ErrNoResponse] or [rosmsg.ErrDefinition].
+// Parse makes a service of its name and its definition. Errors match [ErrNoResponse] or
+// [rosmsg.ErrDefinition].
 func Parse(name, definition string) (*Service, error) {
 	own, rest := definition, ""
 	if at := parts.FindStringIndex(definition); at != nil {
@@ -56,8 +59,8 @@ func Parse(name, definition string) (*Service, error) {
 	return s, nil
 }
 
-// checked returns what the md5sum of a message covers: constants first, then the fields, with the md5sum instead of the
-// name of a message type.
+// checked returns what the md5sum of a message covers: constants first, then the fields, with the md5sum
+// instead of the name of a message type.
 func checked(t *rosmsg.Type) string {
 	sums := make(map[string]string)
 	for _, d := range t.Dependencies() {

@@ -54,8 +54,10 @@ type effect byte
 
 const (
 	changes effect = iota
-	repeats        // changes nothing when it is called again
-	reads          // changes nothing: for every caller, equal arguments get equal answers until the state changes
+	// changes nothing when it is called again
+	repeats
+	// changes nothing: for every caller, equal arguments get equal answers until the state changes
+	reads
 )
 
 type method struct {
@@ -211,7 +213,9 @@ func (m *Master) multicall(ctx context.Context, peer string, args []any) (*outgo
 			}
 			result, err := m.result(peer, name, params, left)
 			if errors.Is(err, xmlrpc.ErrLimit) {
-				return nil, &xmlrpc.Fault{Code: 1, Text: fmt.Sprintf("the answers to system.multicall take more than %d bytes", maxMulticallBytes)}
+				return nil, &xmlrpc.Fault{Code: 1,
+					Text: fmt.Sprintf("the answers to system.multicall take more than %d bytes",
+						maxMulticallBytes)}
 			} else if err != nil {
 				return nil, err
 			}

@@ -32,8 +32,9 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/master/internal/outgoing"
 )
 
-// HeapBytes is what the heap of a master needs at most in usual use: the parameters, as many bytes of replies that peers have
-// not read yet, and all else. A garbage collector with this limit keeps a program that is a master below 200 MB.
+// HeapBytes is what the heap of a master needs at most in usual use: the parameters, as many bytes of
+// replies that peers have not read yet, and all else. A garbage collector with this limit keeps a program
+// that is a master below 200 MB.
 const HeapBytes = 2*maxParamBytes + 16<<20
 
 // Limits of one master. rosmaster has no limits; these are far above the needs of real graphs, and

@@ -15,7 +15,8 @@ func (s *state) getPid(call) reply { return success(os.Getpid(), "") }
 func (s *state) shutdown(c call) reply {
 	reason := c.str(0)
 	if s.onShutdown == nil {
-		s.log.Warn("shutdown refused", zap.String("caller", c.caller), zap.String("peer", c.peer), zap.String("reason", reason))
+		s.log.Warn("shutdown refused", zap.String("caller", c.caller), zap.String("peer", c.peer),
+			zap.String("reason", reason))
 		return reply{codeFailure, "shutdown of the master is not allowed", 0}
 	}
 	s.onShutdown(c.caller, reason, c.peer)
@@ -33,7 +34,8 @@ func (s *state) registerPublisher(c call) reply {
 	s.reg.publisherType(topic, typ)
 	s.notifyReplacedLocked(from.caller, b, topic)
 	s.notifySubscribersLocked(topic)
-	s.log.Debug("publisher registered", zap.String("topic", topic), zap.String("node", c.caller), zap.String("uri", from.uri))
+	s.log.Debug("publisher registered", zap.String("topic", topic), zap.String("node", c.caller),
+		zap.String("uri", from.uri))
 	return success(s.reg.uris(subscriber, topic), "Registered [%s] as publisher of [%s]", c.caller, topic)
 }
 
@@ -43,7 +45,8 @@ func (s *state) unregisterPublisher(c call) reply {
 	if o == removed {
 		s.notifySubscribersLocked(topic)
 	}
-	s.log.Debug("publisher unregistered", zap.String("topic", topic), zap.String("node", c.caller), zap.Bool("known", o == removed))
+	s.log.Debug("publisher unregistered", zap.String("topic", topic), zap.String("node", c.caller),
+		zap.Bool("known", o == removed))
 	return unregistered(o, c.caller, topic)
 }
 
@@ -55,14 +58,16 @@ func (s *state) registerSubscriber(c call) reply {
 	b := s.reg.register(subscriber, topic, from)
 	s.reg.subscriberType(topic, typ)
 	s.notifyReplacedLocked(from.caller, b, "")
-	s.log.Debug("subscriber registered", zap.String("topic", topic), zap.String("node", c.caller), zap.String("uri", from.uri))
+	s.log.Debug("subscriber registered", zap.String("topic", topic), zap.String("node", c.caller),
+		zap.String("uri", from.uri))
 	return success(s.reg.uris(publisher, topic), "Subscribed to [%s]", topic)
 }
 
 func (s *state) unregisterSubscriber(c call) reply {
 	topic, from := c.str(0), ref{c.caller, c.str(1)}
 	o := s.reg.unregister(subscriber, topic, from)
-	s.log.Debug("subscriber unregistered", zap.String("topic", topic), zap.String("node", c.caller), zap.Bool("known", o == removed))
+	s.log.Debug("subscriber unregistered", zap.String("topic", topic), zap.String("node", c.caller),
+		zap.Bool("known", o == removed))
 	return unregistered(o, c.caller, topic)
 }
 
@@ -72,14 +77,16 @@ func (s *state) registerService(c call) reply {
 		return errFull
 	}
 	s.notifyReplacedLocked(from.caller, s.reg.registerService(name, from, at), "")
-	s.log.Debug("service registered", zap.String("service", name), zap.String("node", c.caller), zap.String("uri", at))
+	s.log.Debug("service registered", zap.String("service", name), zap.String("node", c.caller),
+		zap.String("uri", at))
 	return success(1, "Registered [%s] as provider of [%s]", c.caller, name)
 }
 
 func (s *state) unregisterService(c call) reply {
 	name, at := c.str(0), c.str(1)
 	o := s.reg.unregisterService(name, c.caller, at)
-	s.log.Debug("service unregistered", zap.String("service", name), zap.String("node", c.caller), zap.Bool("known", o == removed))
+	s.log.Debug("service unregistered", zap.String("service", name), zap.String("node", c.caller),
+		zap.Bool("known", o == removed))
 	if o == notProvider {
 		return success(0, "[%s] is no longer the current service api handle for [%s]", at, name)
 	}
@@ -129,8 +136,8 @@ func (s *state) getSystemState(call) reply {
 	return success(s.reg.systemState(), "current system state")
 }
 
-// notifyReplacedLocked notifies a node that another node took its name, and the subscribers of its topics that the
-// node is gone. Subscribers of the topic except are notified anyway.
+// notifyReplacedLocked notifies a node that another node took its name, and the subscribers of its topics
+// that the node is gone. Subscribers of the topic except are notified anyway.
 func (s *state) notifyReplacedLocked(name string, b replacement, except string) {
 	if b.uri == "" {
 		return
@@ -138,7 +145,10 @@ func (s *state) notifyReplacedLocked(name string, b replacement, except string) 
 	s.log.Warn("node replaced by another with its name", zap.String("node", name), zap.String("old", b.uri))
 	s.notify.Send(b.uri, &notify.Notice{
 		Key: "shutdown " + name, Method: "shutdown", Once: true,
-		Args: func() []any { return []any{"/master", "[" + name + "] Reason: new node registered with same name"} },
+		Args: func() []any {
+			return []any{"/master",
+				"[" + name + "] Reason: new node registered with same name"}
+		},
 	})
 	for _, topic := range b.topics {
 		if topic != except {

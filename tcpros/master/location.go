@@ -8,9 +8,10 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 )
 
-// Location says where a master is. Host is the host in its URI. Listen has the IP addresses that it listens on, or the one
-// name or address that the user gave; it is empty if Host has no address of this machine. LoopbackDefault says that the
-// master is on loopback because of the machine's name, not by the user's choice.
+// Location says where a master is. Host is the host in its URI. Listen has the IP addresses that it
+// listens on, or the one name or address that the user gave; it is empty if Host has no address of this
+// machine. LoopbackDefault says that the master is on loopback because of the machine's name, not by the
+// user's choice.
 type Location = endpoint.Serving
 
 // lookupTimeout bounds the one name lookup of Locate.

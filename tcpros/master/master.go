@@ -90,15 +90,18 @@ func New(ctx context.Context, o Options) (*Master, error) {
 		methods: methods(),
 		answers: outgoing.New(),
 		failed:  make(chan error, len(listeners)),
-		state:   newState("http://"+net.JoinHostPort(o.URIHost, strconv.Itoa(port(listeners[0])))+"/", o.OnShutdown, o.Log),
+		state: newState("http://"+net.JoinHostPort(o.URIHost, strconv.Itoa(port(listeners[0])))+"/",
+			o.OnShutdown, o.Log),
 	}
-	for key, v := range map[string]any{"/run_id": newRunID(time.Now()), "/rosversion": rosVersion, "/rosdistro": rosDistro} {
+	for key, v := range map[string]any{"/run_id": newRunID(time.Now()), "/rosversion": rosVersion,
+		"/rosdistro": rosDistro} {
 		if err := m.state.params.set(key, v); err != nil {
 			panic("master: " + err.Error()) // constant values of legal size
 		}
 	}
 	m.server = xmlrpc.NewServer(m.handle, xmlrpc.ServerOptions{
-		Limits:  xmlrpc.Limits{BodyBytes: maxRequestBytes, Depth: maxParamDepth + multicallDepth, Values: maxRequestValues},
+		Limits: xmlrpc.Limits{BodyBytes: maxRequestBytes, Depth: maxParamDepth + multicallDepth,
+			Values: maxRequestValues},
 		Conns:   maxConns,
 		Timeout: requestTimeout,
 		Log:     o.Log,
@@ -181,7 +184,8 @@ func listenOnce(ctx context.Context, first string, also []string) (all []net.Lis
 		}
 		network := "tcp"
 		if at, err := netip.ParseAddrPort(addr); err == nil && at.Addr().Is4() {
-			network = "tcp4" // for tcp, Go takes 0.0.0.0 to be [::], too: past a firewall that knows IPv4 only
+			// for tcp, Go takes 0.0.0.0 to be [::], too: past a firewall that knows IPv4 only
+			network = "tcp4"
 		}
 		l, err := cfg.Listen(ctx, network, addr)
 		if dns := (*net.DNSError)(nil); errors.As(err, &dns) {

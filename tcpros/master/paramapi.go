@@ -90,7 +90,8 @@ func (s *state) subscribeParam(c call) reply {
 		return success(v, "Subscribed to parameter [%s]", key)
 	}
 	s.notifyReplacedLocked(from.caller, s.reg.register(paramSubscriber, subscriptionKey(key), from), "")
-	s.log.Debug("parameter subscribed", zap.String("key", key), zap.String("node", c.caller), zap.String("uri", from.uri))
+	s.log.Debug("parameter subscribed", zap.String("key", key), zap.String("node", c.caller),
+		zap.String("uri", from.uri))
 	return success(v, "Subscribed to parameter [%s]", key)
 }
 

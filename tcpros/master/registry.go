@@ -42,12 +42,15 @@ type provider struct {
 // registry has the graph: publishers, subscribers and services. It is not safe for concurrent use;
 // state guards it with its lock.
 type registry struct {
-	nodes    map[string]*node
-	refs     [paramSubscriber + 1]map[string][]ref // by kind and name; in the order of registration; nil for service
+	nodes map[string]*node
+	// by kind and name; in the order of registration; nil for service
+	refs     [paramSubscriber + 1]map[string][]ref
 	services map[string]provider
-	types    map[string]string // types of topics; kept when a topic loses its last node, as in rosmaster
-	sweepAt  int
-	count    int // registrations of all nodes
+	// types of topics; kept when a topic loses its last node, as in rosmaster
+	types   map[string]string
+	sweepAt int
+	// registrations of all nodes
+	count int
 }
 
 func newRegistry() *registry {

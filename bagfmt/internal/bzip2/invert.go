@@ -32,7 +32,8 @@ func (v *inverter) invert(column []byte, counts *[256]uint32, origin int) {
 	v.link(column, counts, origin%segmentBytes)
 	v.walkAll(len(column), origin%segmentBytes)
 	at := origin / segmentBytes
-	for n := 0; n < len(column); at = v.pieces[at].next { // the pieces form a ring, which is shorter than a block that repeats itself
+	// the pieces form a ring, which is shorter than a block that repeats itself
+	for n := 0; n < len(column); at = v.pieces[at].next {
 		n += copy(column[n:], v.walked[v.pieces[at].start:v.pieces[at].end])
 	}
 }
@@ -108,10 +109,12 @@ func (v *inverter) walk() (steps int) {
 		if p0 >= n || p1 >= n || p2 >= n || p3 >= n || p4 >= n || p5 >= n || p6 >= n || p7 >= n {
 			break
 		}
-		a, b, c, d, e, f, g, h := links[p0], links[p1], links[p2], links[p3], links[p4], links[p5], links[p6], links[p7]
+		a, b, c, d, e, f, g, h := links[p0], links[p1], links[p2], links[p3], links[p4], links[p5], links[p6],
+			links[p7]
 		out[0][steps], out[1][steps], out[2][steps], out[3][steps] = byte(a), byte(b), byte(c), byte(d)
 		out[4][steps], out[5][steps], out[6][steps], out[7][steps] = byte(e), byte(f), byte(g), byte(h)
-		p0, p1, p2, p3, p4, p5, p6, p7 = uint(a>>8), uint(b>>8), uint(c>>8), uint(d>>8), uint(e>>8), uint(f>>8), uint(g>>8), uint(h>>8)
+		p0, p1, p2, p3, p4, p5, p6, p7 = uint(a>>8), uint(b>>8), uint(c>>8), uint(d>>8), uint(e>>8),
+			uint(f>>8), uint(g>>8), uint(h>>8)
 	}
 	p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7] = p0, p1, p2, p3, p4, p5, p6, p7
 	return steps

@@ -126,7 +126,8 @@ func (r *Reader) undoRuns(p []byte) (n int) {
 	for len(r.block) > spareBytes && len(p)-n >= roomForOneRun {
 		word := binary.LittleEndian.Uint64(r.block)
 		differs := word ^ word>>8
-		equal := ^(differs&low7 + low7 | differs | low7) // the highest bit of each byte that the next one equals
+		// the highest bit of each byte that the next one equals
+		equal := ^(differs&low7 + low7 | differs | low7)
 		runs := equal & (equal >> 8) & (equal >> 16) & (1<<40 - 1)
 		binary.LittleEndian.PutUint64(p[n:], word)
 		if runs == 0 {

@@ -14,8 +14,9 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// To be unpacked, a chunk gets firstUnpackBytes plus firstUnpackRatio times its stored size without a question. A chunk
-// that claims more is unpacked once to count what is in it, and then gets as much: memory that grows would hold copies.
+// To be unpacked, a chunk gets firstUnpackBytes plus firstUnpackRatio times its stored size without a
+// question. A chunk that claims more is unpacked once to count what is in it, and then gets as much:
+// memory that grows would hold copies.
 const (
 	firstUnpackRatio = 16
 	firstUnpackBytes = 64 << 10
@@ -69,7 +70,8 @@ type Decompressor struct {
 
 // UnpackSealed is Unpack for data that was compared with a checksum of all of stored: another one in an lz4
 // frame, of its content, may be left out.
-func (d *Decompressor) UnpackSealed(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
+func (d *Decompressor) UnpackSealed(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte,
+	error) {
 	if c == rosbag.CompressionLZ4 && size <= firstUnpackBytes+firstUnpackRatio*int64(len(stored)) {
 		if err := d.Interrupted.check(); err != nil {
 			return nil, err
@@ -86,7 +88,8 @@ func (d *Decompressor) UnpackSealed(c rosbag.Compression, stored []byte, size in
 
 // Unpack returns stored unpacked, in memory if that is enough, else in fresh memory.
 // The result has exactly size bytes, or there is an error.
-func (d *Decompressor) Unpack(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
+func (d *Decompressor) Unpack(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte,
+	error) {
 	first := min(size, firstUnpackBytes+firstUnpackRatio*int64(len(stored)))
 	if int64(cap(memory)) < size {
 		if first < size {
@@ -104,8 +107,8 @@ func (d *Decompressor) Unpack(c rosbag.Compression, stored []byte, size int64, m
 	return d.stream(c, stored, size, memory)
 }
 
-// count returns how many bytes are in stored, as far as they can be unpacked, and at most size and one more. Zero means
-// that it cannot tell. Its error is an InterruptionError, or about zstd data.
+// count returns how many bytes are in stored, as far as they can be unpacked, and at most size and one
+// more. Zero means that it cannot tell. Its error is an InterruptionError, or about zstd data.
 func (d *Decompressor) count(c rosbag.Compression, stored []byte, size int64) (int64, error) {
 	var r io.Reader
 	var err error
@@ -116,12 +119,14 @@ func (d *Decompressor) count(c rosbag.Compression, stored []byte, size int64) (i
 	} else if r, err = d.reader(c, stored); err != nil {
 		return 0, nil //nolint:nilerr // unpacking returns it
 	}
-	n, err := io.Copy(struct{ io.Writer }{io.Discard}, io.LimitReader(d.Interrupted.Reader(struct{ io.Reader }{r}), size+1))
+	n, err := io.Copy(struct{ io.Writer }{io.Discard},
+		io.LimitReader(d.Interrupted.Reader(struct{ io.Reader }{r}), size+1))
 	var stop *InterruptionError
 	switch {
 	case errors.As(err, &stop):
 		return 0, err
-	case errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded): // the latter of a frame that is one segment
+	case errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		// the latter of a frame that is one segment
 		return 0, nil
 	case err != nil && c == rosbag.CompressionZstd:
 		return 0, fmt.Errorf("zstd data: %w", err)
@@ -156,7 +161,8 @@ func (d *Decompressor) reader(c rosbag.Compression, stored []byte) (r io.Reader,
 	return r, nil
 }
 
-func (d *Decompressor) stream(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
+func (d *Decompressor) stream(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte,
+	error) {
 	r, err := d.reader(c, stored)
 	if err != nil {
 		return nil, err

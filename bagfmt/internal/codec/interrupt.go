@@ -9,7 +9,8 @@ type Interruptible func() error
 // up to 0.2 s for them.
 const interruptionBytes = 4 << 20
 
-// InterruptionError is an error that Interrupted returned. Its type distinguishes it from an error about the bag.
+// InterruptionError is an error that Interrupted returned. Its type distinguishes it from an error about
+// the bag.
 type InterruptionError struct{ Err error }
 
 // Error implements error.

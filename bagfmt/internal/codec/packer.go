@@ -22,7 +22,8 @@ type packer struct {
 func newLZ4Packer() *packer {
 	z := lz4.NewWriter(io.Discard)
 	// ADR 0002, 0091: only frames like these are read by stock.
-	err := z.Apply(lz4.BlockSizeOption(lz4.Block64Kb), lz4.ChecksumOption(true), lz4.ConcurrencyOption(1)) // starts no goroutine
+	// starts no goroutine
+	err := z.Apply(lz4.BlockSizeOption(lz4.Block64Kb), lz4.ChecksumOption(true), lz4.ConcurrencyOption(1))
 	if err != nil {
 		panic(err) // the options are constants
 	}

@@ -14,8 +14,8 @@ const (
 	zstdBlockLeast = 3 + 1     // bytes of a block: its head and what it repeats
 )
 
-// maxCountedWindow is the largest window of zstd data that is counted: beside the result, counting takes as much memory.
-// The levels of zstd up to 19 have windows of at most 8 MiB.
+// maxCountedWindow is the largest window of zstd data that is counted: beside the result, counting takes
+// as much memory. The levels of zstd up to 19 have windows of at most 8 MiB.
 const maxCountedWindow = 8 << 20
 
 // checkClaim returns an error if stored cannot hold as many bytes as it claims.
@@ -37,7 +37,8 @@ func (d *Decompressor) zstdStream(stored []byte, size int64) (io.Reader, error) 
 		return d.counting, d.counting.Reset(src)
 	}
 	var err error
-	d.counting, err = zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxCountedWindow))
+	d.counting, err = zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(maxCountedWindow))
 	if err != nil {
 		return nil, fmt.Errorf("zstd: %w", err)
 	}
@@ -54,7 +55,8 @@ func (d *Decompressor) unpackZstd(stored []byte, size int64, memory []byte) ([]b
 	if d.zstd == nil {
 		var err error
 		// One goroutine, the caller's. Memory is bounded by that for the result.
-		d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
+		d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true),
+			zstd.WithDecoderLowmem(true))
 		if err != nil {
 			return nil, fmt.Errorf("zstd: %w", err)
 		}

@@ -14,13 +14,17 @@ import (
 // It delivers sound chunks only. The others the Cursor loads itself when it comes to
 // them, so that errors come at the same place with and without a loadAhead.
 type loadAhead struct {
-	bag   *table.Table
-	keep  []bool
-	q     rosbag.Query
-	limit int64                                 // bytes of a chunk, stored or unpacked; larger ones are left to the Cursor
-	queue *inorder.Queue[loadJob, *load.Loader] // in the order of Cursor.pending
-	taken int                                   // chunks
-	plain bool                                  // the chunk that was loaded last was not compressed
+	bag  *table.Table
+	keep []bool
+	q    rosbag.Query
+	// bytes of a chunk, stored or unpacked; larger ones are left to the Cursor
+	limit int64
+	// in the order of Cursor.pending
+	queue *inorder.Queue[loadJob, *load.Loader]
+	// chunks
+	taken int
+	// the chunk that was loaded last was not compressed
+	plain bool
 }
 
 // loadJob is a chunk that is loaded ahead.
@@ -52,13 +56,14 @@ func newLoadAhead(bag *table.Table, q rosbag.Query, keep []bool) *loadAhead {
 	return a
 }
 
-// start begins to load the first chunks of pending that are not in the queue: one at
-// first, since after a seek few may be wanted, and one more with each that was taken,
-// up to as many as there are workers. Small chunks that are not compressed are left to the Cursor, beginning with the
-// first one: to hand them over costs more than to read them. buffers gives memory for their data.
+// start begins to load the first chunks of pending that are not in the queue: one at first, since after a
+// seek few may be wanted, and one more with each that was taken, up to as many as there are workers.
+// Small chunks that are not compressed are left to the Cursor, beginning with the first one: to hand them
+// over costs more than to read them. buffers gives memory for their data.
 func (a *loadAhead) start(pending []int, buffers *bufferPool) {
 	most := min(max(a.taken, 1), a.queue.Workers())
-	for n := a.queue.Len(); n < most && n < len(pending) && (!a.plain || !load.Small(a.bag, pending[n])); n++ {
+	for n := a.queue.Len(); n < most && n < len(pending) &&
+		(!a.plain || !load.Small(a.bag, pending[n])); n++ {
 		j := a.queue.Job()
 		j.chunk = j.chunk.Empty()
 		j.chunk.Number = pending[n]

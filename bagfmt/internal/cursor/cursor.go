@@ -42,7 +42,8 @@ type Cursor struct {
 // New returns a Cursor at the start of what q selects. It reads nothing yet.
 func New(bag *table.Table, q rosbag.Query) *Cursor {
 	q.Reuse = q.Reuse && bag.Options.Cache == nil
-	c := &Cursor{bag: bag, q: q, keep: make([]bool, len(bag.Conns)), maxCached: bag.Options.CacheBytes, prefetch: newPrefetcher(bag)}
+	c := &Cursor{bag: bag, q: q, keep: make([]bool, len(bag.Conns)), maxCached: bag.Options.CacheBytes,
+		prefetch: newPrefetcher(bag)}
 	kept := make(map[*rosbag.Connection]bool)
 	for i, conn := range bag.Conns {
 		if c.keep[i] = q.Keep == nil || q.Keep(conn); c.keep[i] {
@@ -54,7 +55,8 @@ func New(bag *table.Table, q rosbag.Query) *Cursor {
 		if info.End.Before(q.Start) || !q.End.IsZero() && q.End.Before(info.Start) {
 			continue
 		}
-		if len(kept) == len(bag.Conns) || slices.ContainsFunc(info.Counts, func(n rosbag.ConnCount) bool { return kept[n.Conn] }) {
+		if len(kept) == len(bag.Conns) ||
+			slices.ContainsFunc(info.Counts, func(n rosbag.ConnCount) bool { return kept[n.Conn] }) {
 			c.pending = append(c.pending, i)
 		}
 	}
@@ -90,8 +92,10 @@ func (c *Cursor) Next() (*rosbag.Message, error) {
 	e := &x.Entries[x.Next]
 	x.Next++
 	c.run--
-	c.msg = rosbag.Message{Conn: c.bag.Conns[e.Conn], Time: e.Time(), Frame: wire.FrameAt(x.Data, e.Offset), Share: x.Share, Order: uint64(x.Number)<<32 | uint64(e.Offset)}
-	if c.q.Chunks && x.Next == 1 && c.run == len(x.Entries)-1 && !load.Small(c.bag, x.Number) && c.whole.read(c, x) {
+	c.msg = rosbag.Message{Conn: c.bag.Conns[e.Conn], Time: e.Time(), Frame: wire.FrameAt(x.Data, e.Offset),
+		Share: x.Share, Order: uint64(x.Number)<<32 | uint64(e.Offset)}
+	if c.q.Chunks && x.Next == 1 && c.run == len(x.Entries)-1 && !load.Small(c.bag, x.Number) &&
+		c.whole.read(c, x) {
 		c.msg.Chunk = &c.whole
 	}
 	return &c.msg, nil
@@ -160,7 +164,8 @@ func (c *Cursor) count(x *load.Chunk) int {
 	if len(rest) == 0 || rest[0].Key >= limit {
 		return 1
 	}
-	n, _ := slices.BinarySearchFunc(rest, limit, func(e load.Entry, key uint64) int { return cmp.Compare(e.Key, key) })
+	n, _ := slices.BinarySearchFunc(rest, limit,
+		func(e load.Entry, key uint64) int { return cmp.Compare(e.Key, key) })
 	return 1 + n
 }
 
@@ -349,7 +354,8 @@ func (c *Cursor) leave(data []byte, shared bool) {
 	}
 }
 
-// leaveStored ends the use of the stored data of a chunk: a chunk that waits for its turn holds no memory for it.
+// leaveStored ends the use of the stored data of a chunk: a chunk that waits for its turn holds no memory
+// for it.
 func (c *Cursor) leaveStored(x *load.Chunk) {
 	c.stored.put(x.Stored)
 	x.Stored = nil

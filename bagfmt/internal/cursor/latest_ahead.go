@@ -14,10 +14,13 @@ import (
 
 // ChunkLists remembers which chunks hold messages of the connections that were asked for.
 type ChunkLists struct {
-	mu     sync.Mutex
-	order  []int32           // all chunks: the one with the latest end first, of equal ones the last in the file
-	of     map[int32][]int32 // by index in Table.Conns, in the same order
-	Passes int               // through all chunks
+	mu sync.Mutex
+	// all chunks: the one with the latest end first, of equal ones the last in the file
+	order []int32
+	// by index in Table.Conns, in the same order
+	of map[int32][]int32
+	// through all chunks
+	Passes int
 }
 
 // get returns the lists of connections, given by their index.

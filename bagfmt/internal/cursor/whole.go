@@ -10,7 +10,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Whole is a chunk of which the cursor gives out all messages, in the order of the chunk. It implements rosbag.Chunk.
+// Whole is a chunk of which the cursor gives out all messages, in the order of the chunk. It implements
+// rosbag.Chunk.
 type Whole struct {
 	wire.ChunkIndex
 	Recorded    []bool // by slot: the record of the connection is in the chunk, before its messages
@@ -18,13 +19,15 @@ type Whole struct {
 	Stored      []byte // what was read and checked
 	Bytes       int64  // of the unpacked data
 
-	cursor  *Cursor
-	slots   map[int32]int32  // number in Slots, by index in Table.Conns
-	records map[int32][]byte // connection records that were found equal to what the bag says, by index in Table.Conns
+	cursor *Cursor
+	// number in Slots, by index in Table.Conns
+	slots map[int32]int32
+	// connection records that were found equal to what the bag says, by index in Table.Conns
+	records map[int32][]byte
 }
 
-// read makes w the chunk x, which was loaded. It reports false unless the chunk holds what the cursor gives out, in its order,
-// and nothing else but the records of these connections.
+// read makes w the chunk x, which was loaded. It reports false unless the chunk holds what the cursor
+// gives out, in its order, and nothing else but the records of these connections.
 func (w *Whole) read(c *Cursor, x *load.Chunk) bool {
 	bag, p := c.bag, &x.Place
 	if bag.MCAP != nil || bag.Chunks[x.Number].Kind != table.KindChunk || p.Decrypter != nil || p.Torn {
@@ -49,7 +52,8 @@ func (w *Whole) read(c *Cursor, x *load.Chunk) bool {
 		if !ok {
 			var h wire.RecordHeader
 			tail, after, err := wire.CutRecord(b, &h)
-			if err == nil && h.Op == rosbag.OpConnection && w.connection(bag, &h, b[:len(b)-len(after)], tail[4:]) {
+			if err == nil && h.Op == rosbag.OpConnection &&
+				w.connection(bag, &h, b[:len(b)-len(after)], tail[4:]) {
 				b = after
 				continue
 			}
@@ -58,7 +62,8 @@ func (w *Whole) read(c *Cursor, x *load.Chunk) bool {
 			}
 			id, t, frame, next = h.Conn, h.Time, tail, after
 		}
-		if len(rest) == 0 || rest[0].Time() != t || int(rest[0].Offset) != len(x.Data)-len(next)-len(frame) || bag.Conns[rest[0].Conn].ID != id ||
+		if len(rest) == 0 || rest[0].Time() != t || int(rest[0].Offset) != len(x.Data)-len(next)-len(frame) ||
+			bag.Conns[rest[0].Conn].ID != id ||
 			t.Nsec >= 1e9 || len(frame)-4 > wire.MaxMessageBytes {
 			return false
 		}
@@ -68,7 +73,8 @@ func (w *Whole) read(c *Cursor, x *load.Chunk) bool {
 		w.Entries = append(w.Entries, wire.IndexEntry{Time: t, Offset: uint32(at), Slot: s})
 		b, rest = next, rest[1:]
 	}
-	return len(rest) == 0 && !slices.ContainsFunc(w.Slots, func(s wire.IndexSlot) bool { return s.Count == 0 })
+	return len(rest) == 0 &&
+		!slices.ContainsFunc(w.Slots, func(s wire.IndexSlot) bool { return s.Count == 0 })
 }
 
 // slot returns the slot of a connection.
@@ -77,12 +83,14 @@ func (w *Whole) slot(bag *table.Table, conn int32) int32 {
 	if !ok {
 		s = int32(len(w.Slots))
 		w.slots[conn] = s
-		w.Slots, w.Used, w.Recorded = append(w.Slots, wire.IndexSlot{Conn: bag.Conns[conn]}), append(w.Used, s), append(w.Recorded, false)
+		w.Slots, w.Used, w.Recorded = append(w.Slots, wire.IndexSlot{Conn: bag.Conns[conn]}),
+			append(w.Used, s), append(w.Recorded, false)
 	}
 	return s
 }
 
-// connection notes a connection record. It reports false if the record is not that of a connection of the bag.
+// connection notes a connection record. It reports false if the record is not that of a connection of the
+// bag.
 func (w *Whole) connection(bag *table.Table, h *wire.RecordHeader, record, data []byte) bool {
 	conn, ok := bag.ByID[h.Conn]
 	if !ok {

@@ -1,4 +1,5 @@
-// Package identity tells whether two connections of bags are the same: it makes digests of them, and keeps nothing.
+// Package identity tells whether two connections of bags are the same: it makes digests of them, and
+// keeps nothing.
 package identity
 
 import (

@@ -9,17 +9,26 @@ import (
 type Chunk struct {
 	Number  int
 	Entries []Entry
-	Next    int // in entries
-	Data    []byte
-	Stored  []byte               // the compressed data, with Query.Chunks; else, and while Data is nil, memory for it
-	Place   wire.ChunkPlace      // where Data was read, with Query.Chunks
-	Shared  bool                 // Options.Cache has data, too
-	Share   int                  // Message.Share of its messages, once data was loaded
-	Damaged *rosbag.CorruptError // why the index could not be read: entries come with the data
-	Derive  bool                 // there is no index: entries come with the data
-	evicted bool                 // data was loaded and checked once, and sum is its checksum
+	// in entries
+	Next int
+	Data []byte
+	// the compressed data, with Query.Chunks; else, and while Data is nil, memory for it
+	Stored []byte
+	// where Data was read, with Query.Chunks
+	Place wire.ChunkPlace
+	// Options.Cache has data, too
+	Shared bool
+	// Message.Share of its messages, once data was loaded
+	Share int
+	// why the index could not be read: entries come with the data
+	Damaged *rosbag.CorruptError
+	// there is no index: entries come with the data
+	Derive bool
+	// data was loaded and checked once, and sum is its checksum
+	evicted bool
 	sum     uint32
-	Used    uint64 // tick when it was first in the heap the last time
+	// tick when it was first in the heap the last time
+	Used uint64
 }
 
 // Before orders open chunks by their next message.

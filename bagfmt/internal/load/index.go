@@ -57,7 +57,8 @@ func (l *Loader) Entries(bag *table.Table, i int, keep []bool, dst []Entry) ([]E
 	section := &l.section
 	switch {
 	case l.s == nil && l.once:
-		l.s = wire.NewStream(section, at, int(min(max(section.Size(), wire.SmallBufferBytes), wire.StreamBufferBytes)))
+		l.s = wire.NewStream(section, at,
+			int(min(max(section.Size(), wire.SmallBufferBytes), wire.StreamBufferBytes)))
 	case l.s == nil:
 		l.s = wire.NewStream(section, at, wire.StreamBufferBytes)
 	default:
@@ -73,7 +74,8 @@ func (l *Loader) Entries(bag *table.Table, i int, keep []bool, dst []Entry) ([]E
 		var h wire.RecordHeader
 		switch err := l.s.Next(&h); {
 		case errors.Is(err, io.EOF):
-			return dst, wire.Corrupt(p.Pos, rosbag.OpChunk, "%d of %d index data records follow", n, len(bag.Chunks[i].Counts))
+			return dst, wire.Corrupt(p.Pos, rosbag.OpChunk, "%d of %d index data records follow", n,
+				len(bag.Chunks[i].Counts))
 		case err != nil:
 			return dst, err
 		}
@@ -101,7 +103,8 @@ func (l *Loader) expectCounts(bag *table.Table, i int) {
 	if l.expect == nil {
 		l.expect = make([]uint64, len(bag.Conns))
 	}
-	for _, n := range bag.Chunks[l.expectOf].Counts { // an error leaves some; all would take too long in a bag of many
+	// an error leaves some; all would take too long in a bag of many
+	for _, n := range bag.Chunks[l.expectOf].Counts {
 		l.expect[bag.ByID[n.Conn.ID]] = 0
 	}
 	l.expectOf = i
@@ -111,7 +114,8 @@ func (l *Loader) expectCounts(bag *table.Table, i int) {
 }
 
 // indexData adds the entries of one index data record to dst.
-func (l *Loader) indexData(bag *table.Table, h *wire.RecordHeader, start int64, keep []bool, dst []Entry) ([]Entry, error) {
+func (l *Loader) indexData(bag *table.Table, h *wire.RecordHeader, start int64, keep []bool,
+	dst []Entry) ([]Entry, error) {
 	if h.Ver != wire.IndexVersion {
 		return dst, wire.Corrupt(start, rosbag.OpIndexData, "version %d, want %d", h.Ver, wire.IndexVersion)
 	}
@@ -121,11 +125,13 @@ func (l *Loader) indexData(bag *table.Table, h *wire.RecordHeader, start int64, 
 	}
 	switch promised := l.expect[conn]; promised {
 	case 0: // what was in its place is missing
-		return dst, wire.Corrupt(start, rosbag.OpIndexData, "connection %d again, or not in the chunk info", h.Conn)
+		return dst, wire.Corrupt(start, rosbag.OpIndexData, "connection %d again, or not in the chunk info",
+			h.Conn)
 	case uint64(h.Count) + 1:
 		l.expect[conn] = 0
 	default:
-		return dst, wire.Corrupt(start, rosbag.OpIndexData, "%d messages of connection %d, the chunk info says %d", h.Count, h.Conn, promised-1)
+		return dst, wire.Corrupt(start, rosbag.OpIndexData,
+			"%d messages of connection %d, the chunk info says %d", h.Count, h.Conn, promised-1)
 	}
 	if _, err := l.s.IndexData(h, start, keep[conn]); err != nil || !keep[conn] {
 		return dst, err

@@ -17,21 +17,29 @@ import (
 // Loader reads chunks and their indexes. It keeps buffers and codecs from one
 // call to the next and is not for concurrent use.
 type Loader struct {
-	head     []byte
-	window   window
-	from     io.ReaderAt // what the segment that was placed last is read from
-	last     placed
-	stored   []byte
-	s        *wire.Stream
-	section  io.SectionReader // what s reads
-	Unpack   codec.Decompressor
-	expect   []uint64           // by index in Table.Conns: messages the chunk info promises, +1; 0 = no index data to come
-	expectOf int                // the chunk that expect is about
-	once     bool               // no second call of entries follows: take no larger buffer than this one needs
-	Memory   []byte             // for the data of the next chunk, if it is enough; what holds data then
-	Take     func(n int) []byte // Query.Memory; nil for none
-	Strict   bool               // compare checksums in the data of a chunk that has one of its own, too
-	merger   runMerger
+	head   []byte
+	window window
+	// what the segment that was placed last is read from
+	from   io.ReaderAt
+	last   placed
+	stored []byte
+	s      *wire.Stream
+	// what s reads
+	section io.SectionReader
+	Unpack  codec.Decompressor
+	// by index in Table.Conns: messages the chunk info promises, +1; 0 = no index data to come
+	expect []uint64
+	// the chunk that expect is about
+	expectOf int
+	// no second call of entries follows: take no larger buffer than this one needs
+	once bool
+	// for the data of the next chunk, if it is enough; what holds data then
+	Memory []byte
+	// Query.Memory; nil for none
+	Take func(n int) []byte
+	// compare checksums in the data of a chunk that has one of its own, too
+	Strict bool
+	merger runMerger
 }
 
 // placed is what Place has found last: the index of a chunk is read first, then the chunk.
@@ -90,7 +98,8 @@ func (l *Loader) findPlace(bag *table.Table, i int) (wire.ChunkPlace, error) {
 		}
 		headerBytes := int64(binary.LittleEndian.Uint32(l.head)) // addChunk left room for it
 		if headerBytes > wire.MaxHeaderBytes {
-			return p, wire.Corrupt(pos, rosbag.OpChunk, "header of %d bytes, limit %d", headerBytes, wire.MaxHeaderBytes)
+			return p, wire.Corrupt(pos, rosbag.OpChunk, "header of %d bytes, limit %d", headerBytes,
+				wire.MaxHeaderBytes)
 		}
 		if end := headerBytes + wire.MinRecordBytes; end > int64(n) {
 			if end > bag.Size-pos {
@@ -176,7 +185,8 @@ func (l *Loader) read(bag *table.Table, from io.ReaderAt, p *wire.ChunkPlace) ([
 	if p.Compression != rosbag.CompressionBZ2 {
 		return l.readNew(bag, from, p)
 	}
-	return bag.Options.Cache.Chunk(table.Key{Bag: bag, Pos: p.Pos}, func() ([]byte, error) { return l.readNew(bag, from, p) })
+	return bag.Options.Cache.Chunk(table.Key{Bag: bag, Pos: p.Pos},
+		func() ([]byte, error) { return l.readNew(bag, from, p) })
 }
 
 func (l *Loader) readNew(bag *table.Table, from io.ReaderAt, p *wire.ChunkPlace) ([]byte, error) {
@@ -212,10 +222,10 @@ func (l *Loader) takeMemory(n int64) {
 	}
 }
 
-// FromStream reads the chunk at p, whose stored data comes next in s, and unpacks it. ended says that s has ended, or
-// failed, inside of the stored data: data is what is there of a chunk that is not compressed. Its whole messages are
-// good, because records were appended in order; its checksum is of the whole chunk, and cannot be verified. With reuse
-// the next call may use the memory of data.
+// FromStream reads the chunk at p, whose stored data comes next in s, and unpacks it. ended says that s
+// has ended, or failed, inside of the stored data: data is what is there of a chunk that is not
+// compressed. Its whole messages are good, because records were appended in order; its checksum is of the
+// whole chunk, and cannot be verified. With reuse the next call may use the memory of data.
 func (l *Loader) FromStream(s *wire.Stream, p *wire.ChunkPlace, reuse bool) (data []byte, ended, err error) {
 	if p.Compression != rosbag.CompressionNone {
 		stored, ended := s.Grab(p.Stored, p.Pos, rosbag.OpChunk)
@@ -242,11 +252,13 @@ func (l *Loader) FromStream(s *wire.Stream, p *wire.ChunkPlace, reuse bool) (dat
 	return data, ended, err
 }
 
-// open checks the stored data of a chunk and unpacks it, into l.Memory or fresh memory. With an error there is no data.
+// open checks the stored data of a chunk and unpacks it, into l.Memory or fresh memory. With an error
+// there is no data.
 func (l *Loader) open(p *wire.ChunkPlace, stored []byte) ([]byte, error) {
 	if p.Checked && !p.Torn && !p.MCAP {
 		if crc := crc32.Checksum(stored, wire.Castagnoli); crc != p.CRC {
-			return nil, wire.Corrupt(p.Pos, rosbag.OpChunk, "crc32c of its data is %08x, its header says %08x", crc, p.CRC)
+			return nil, wire.Corrupt(p.Pos, rosbag.OpChunk,
+				"crc32c of its data is %08x, its header says %08x", crc, p.CRC)
 		}
 	}
 	data, err := p.Decrypter.OpenChunk(p, stored)
@@ -395,7 +407,8 @@ func (l *Loader) resolve(bag *table.Table, entries []Entry, data []byte, checked
 		case err != nil:
 			return fmt.Errorf("record at %d: %w", e.Offset, err)
 		case id != bag.Conns[e.Conn].ID:
-			return fmt.Errorf("message at %d is of connection %d, its index entry of %d", e.Offset, id, bag.Conns[e.Conn].ID)
+			return fmt.Errorf("message at %d is of connection %d, its index entry of %d", e.Offset, id,
+				bag.Conns[e.Conn].ID)
 		case checked && t != e.Time():
 			return fmt.Errorf("message at %d is of time %s, its index entry of %s", e.Offset, t, e.Time())
 		}

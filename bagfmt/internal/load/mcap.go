@@ -28,7 +28,8 @@ func (l *Loader) mcapPlace(bag *table.Table, i int) (wire.ChunkPlace, error) {
 		return p, err
 	}
 	if op, length := mcap.ParseHead(l.head); op != mcap.OpChunk || length != uint64(c.Bytes-mcap.HeadBytes) {
-		return p, wire.Corrupt(c.Pos, rosbag.OpChunk, "record of kind %#02x with %d bytes, where the index has a chunk of %d bytes",
+		return p, wire.Corrupt(c.Pos, rosbag.OpChunk,
+			"record of kind %#02x with %d bytes, where the index has a chunk of %d bytes",
 			byte(op), length, c.Bytes-mcap.HeadBytes)
 	}
 	if err := mcap.ParseChunkHead(l.head[mcap.HeadBytes:], c.Bytes-mcap.HeadBytes, &p); err != nil {
@@ -43,7 +44,8 @@ func checkMCAP(p *wire.ChunkPlace, data []byte) error {
 		return nil
 	}
 	if crc := crc32.ChecksumIEEE(data); crc != p.CRC {
-		return wire.Corrupt(p.Pos, rosbag.OpChunk, "crc32 of its data is %08x, its record says %08x", crc, p.CRC)
+		return wire.Corrupt(p.Pos, rosbag.OpChunk, "crc32 of its data is %08x, its record says %08x", crc,
+			p.CRC)
 	}
 	return nil
 }
@@ -71,9 +73,11 @@ func (l *Loader) mcapIndex(bag *table.Table, i int, keep []bool, dst []Entry) ([
 		case l.expect[conn] == 0 && n == 0:
 			continue
 		case l.expect[conn] == 0:
-			return dst, wire.Corrupt(start, rosbag.OpIndexData, "channel %d again, or not in the chunk index", channel)
+			return dst, wire.Corrupt(start, rosbag.OpIndexData, "channel %d again, or not in the chunk index",
+				channel)
 		case l.expect[conn] != n+1:
-			return dst, wire.Corrupt(start, rosbag.OpIndexData, "%d messages of channel %d, the chunk index says %d", n, channel, l.expect[conn]-1)
+			return dst, wire.Corrupt(start, rosbag.OpIndexData,
+				"%d messages of channel %d, the chunk index says %d", n, channel, l.expect[conn]-1)
 		}
 		l.expect[conn] = 0
 		missing--
@@ -85,13 +89,15 @@ func (l *Loader) mcapIndex(bag *table.Table, i int, keep []bool, dst []Entry) ([
 			t, ok := mcap.TimeOf(binary.LittleEndian.Uint64(entries))
 			offset := binary.LittleEndian.Uint64(entries[8:])
 			if !ok || offset > math.MaxInt32 {
-				return dst, wire.Corrupt(start, rosbag.OpIndexData, "entry of a message of channel %d at time %s and offset %d", channel, t, offset)
+				return dst, wire.Corrupt(start, rosbag.OpIndexData,
+					"entry of a message of channel %d at time %s and offset %d", channel, t, offset)
 			}
 			dst = append(dst, Entry{TimeKey(t), uint32(offset), conn})
 		}
 	}
 	if missing > 0 {
-		return dst, wire.Corrupt(bag.Chunks[i].Pos, rosbag.OpChunk, "message indexes of %d channels are missing", missing)
+		return dst, wire.Corrupt(bag.Chunks[i].Pos, rosbag.OpChunk,
+			"message indexes of %d channels are missing", missing)
 	}
 	l.merger.sort(dst)
 	return dst, nil

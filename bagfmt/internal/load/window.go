@@ -11,8 +11,8 @@ const (
 	smallChunkBytes = 4 << 10 // chunks up to this size, index included, are read through a window
 )
 
-// window reads more than it is asked for, and keeps it: the whole of a small chunk, and the chunks behind it where chunks are
-// read in the order of the file. It is empty at first.
+// window reads more than it is asked for, and keeps it: the whole of a small chunk, and the chunks behind
+// it where chunks are read in the order of the file. It is empty at first.
 type window struct {
 	of   *table.Table // which has the file
 	r    io.ReaderAt

@@ -60,10 +60,12 @@ type channel struct {
 // room counts n bytes of the record at offset at.
 func (c *Channels) room(n int, at int64) error {
 	if n > wire.MaxConnectionBytes {
-		return &rosbag.LimitError{Offset: at, Op: rosbag.OpConnection, What: "schema or channel", Got: int64(n), Limit: wire.MaxConnectionBytes}
+		return &rosbag.LimitError{Offset: at, Op: rosbag.OpConnection, What: "schema or channel",
+			Got: int64(n), Limit: wire.MaxConnectionBytes}
 	}
 	if c.bytes+n > maxChannelBytes {
-		return &rosbag.LimitError{Offset: at, Op: rosbag.OpConnection, What: "schemas and channels", Got: int64(c.bytes + n), Limit: maxChannelBytes}
+		return &rosbag.LimitError{Offset: at, Op: rosbag.OpConnection, What: "schemas and channels",
+			Got: int64(c.bytes + n), Limit: maxChannelBytes}
 	}
 	return nil
 }
@@ -78,7 +80,8 @@ func (c *Channels) AddSchema(b []byte, at int64) error {
 	}
 	if old := c.schemas[id]; old != nil {
 		if old.name != string(name) || old.encoding != string(encoding) || old.data != string(data) {
-			return wire.Corrupt(at, rosbag.OpConnection, "schema %d is %.80q and %.80q, or their definitions differ", id, old.name, name)
+			return wire.Corrupt(at, rosbag.OpConnection,
+				"schema %d is %.80q and %.80q, or their definitions differ", id, old.name, name)
 		}
 		return nil
 	}
@@ -106,7 +109,8 @@ func (c *Channels) AddChannel(b []byte, at int64) error {
 	}
 	if old := c.channels[id]; old != nil {
 		if old.topic != string(topic) || old.schema != schema || old.encoding != string(encoding) {
-			return wire.Corrupt(at, rosbag.OpConnection, "channel %d is %.80q and %.80q, or their schemas or encodings differ", id, old.topic, topic)
+			return wire.Corrupt(at, rosbag.OpConnection,
+				"channel %d is %.80q and %.80q, or their schemas or encodings differ", id, old.topic, topic)
 		}
 		return nil
 	}
@@ -120,7 +124,8 @@ func (c *Channels) AddChannel(b []byte, at int64) error {
 		case y.short:
 			return wire.Corrupt(at, rosbag.OpConnection, "metadata of channel %d ends inside a field", id)
 		case len(ch.metadata) == maxMetadata:
-			return wire.Corrupt(at, rosbag.OpConnection, "metadata of channel %d has more than %d fields", id, maxMetadata)
+			return wire.Corrupt(at, rosbag.OpConnection, "metadata of channel %d has more than %d fields", id,
+				maxMetadata)
 		}
 		ch.metadata = append(ch.metadata, f)
 	}
@@ -177,7 +182,8 @@ func (c *Channels) header(id uint16, ch *channel) (rosbag.Header, error) {
 	s := c.schemas[ch.schema]
 	switch {
 	case s == nil && ch.schema != 0:
-		return nil, wire.Corrupt(ch.at, rosbag.OpConnection, "channel %d, topic %.80q, has the schema %d, which is missing", id, ch.topic, ch.schema)
+		return nil, wire.Corrupt(ch.at, rosbag.OpConnection,
+			"channel %d, topic %.80q, has the schema %d, which is missing", id, ch.topic, ch.schema)
 	case s != nil && ch.encoding == encodingROS1 && s.encoding == schemaROS1:
 		return s.header(ch), nil
 	case s == nil:
@@ -186,7 +192,8 @@ func (c *Channels) header(id uint16, ch *channel) (rosbag.Header, error) {
 	if c.KeepForeign {
 		return s.foreignHeader(ch), nil
 	}
-	return nil, &rosbag.EncodingError{Topic: ch.topic, Encoding: ch.encoding, Schema: s.name, SchemaEncoding: s.encoding}
+	return nil, &rosbag.EncodingError{Topic: ch.topic, Encoding: ch.encoding, Schema: s.name,
+		SchemaEncoding: s.encoding}
 }
 
 // headerBytes returns the size of h as a block of fields.
@@ -234,7 +241,8 @@ func (s *schema) header(ch *channel) rosbag.Header {
 		{Key: rosbag.KeyMD5Sum, Value: md5},
 		{Key: rosbag.KeyMessageDefinition, Value: s.data},
 	}
-	return append(h, ch.others(rosbag.KeyTopic, rosbag.KeyType, rosbag.KeyMD5Sum, rosbag.KeyMessageDefinition)...)
+	return append(h,
+		ch.others(rosbag.KeyTopic, rosbag.KeyType, rosbag.KeyMD5Sum, rosbag.KeyMessageDefinition)...)
 }
 
 // others returns the metadata without some keys, by key. What cannot be a field of a connection

@@ -72,25 +72,33 @@ func (op Op) Misplaced(n, at int64) error {
 // Known reports whether records of this kind are known.
 func (op Op) Known() bool { return op >= OpHeader && op <= OpDataEnd }
 
-// NoEnd returns the error that the file ends at offset at, before the record that ends the messages: it was not
-// closed, or is cut, and nobody knows what is missing.
+// NoEnd returns the error that the file ends at offset at, before the record that ends the messages: it
+// was not closed, or is cut, and nobody knows what is missing.
 func NoEnd(at int64) error { return wire.Torn(at, 0, "head", 0, HeadBytes) }
 
 // Sizes of records and limits on them.
 const (
-	HeadBytes         = 9                 // op and length of a record
-	MessageHeadBytes  = 2 + 4 + 8 + 8     // channel, sequence and times of a message
-	chunkHeadBytes    = 8 + 8 + 8 + 4     // times, size and checksum of a chunk
-	IndexHeadBytes    = HeadBytes + 2 + 4 // of a message index record
-	IndexEntryBytes   = 16
-	FooterBytes       = HeadBytes + footerContent
-	footerContent     = 8 + 8 + 4
-	dataEndContent    = 4
-	maxLonger         = 256 // bytes that newer writers may add to a record whose length tells it from garbage
-	TailBytes         = FooterBytes + len(wire.MCAPMagic)
-	MaxSmallBytes     = 4 << 20                                 // content of a record that is neither message, chunk nor attachment
-	MaxChunkHeadBytes = chunkHeadBytes + 4 + maxCompression + 8 // of the content of a chunk record, without its data
-	maxCompression    = 64                                      // bytes of the name of a compression
+	// op and length of a record
+	HeadBytes = 9
+	// channel, sequence and times of a message
+	MessageHeadBytes = 2 + 4 + 8 + 8
+	// times, size and checksum of a chunk
+	chunkHeadBytes = 8 + 8 + 8 + 4
+	// of a message index record
+	IndexHeadBytes  = HeadBytes + 2 + 4
+	IndexEntryBytes = 16
+	FooterBytes     = HeadBytes + footerContent
+	footerContent   = 8 + 8 + 4
+	dataEndContent  = 4
+	// bytes that newer writers may add to a record whose length tells it from garbage
+	maxLonger = 256
+	TailBytes = FooterBytes + len(wire.MCAPMagic)
+	// content of a record that is neither message, chunk nor attachment
+	MaxSmallBytes = 4 << 20
+	// of the content of a chunk record, without its data
+	MaxChunkHeadBytes = chunkHeadBytes + 4 + maxCompression + 8
+	// bytes of the name of a compression
+	maxCompression = 64
 
 	frameAt = HeadBytes + MessageHeadBytes - 4 // in a message record: where its frame starts
 )
@@ -174,8 +182,8 @@ func ParseFooter(b []byte) (f Footer, err error) {
 	return f, c.done("footer")
 }
 
-// ParseChunkHead fills in p, of which Pos is known, from the start of the content of a chunk record, which has
-// n bytes. The compression may be an unknown one.
+// ParseChunkHead fills in p, of which Pos is known, from the start of the content of a chunk record,
+// which has n bytes. The compression may be an unknown one.
 func ParseChunkHead(b []byte, n int64, p *wire.ChunkPlace) error {
 	c := content{b: b}
 	c.take(16) // times
@@ -221,9 +229,10 @@ func KnownCompression(c rosbag.Compression) bool {
 }
 
 // ParseMessageIndex returns the channel and the entries of a message index record, each of
-// IndexEntryBytes: the time, see TimeOf, and the offset of the message record in the unpacked chunk. Newer writers may
-// add bytes after the entries. But no checksum covers the length of the entries, so that these bytes may be entries:
-// the caller compares the number of messages with that in the chunk, or in another record.
+// IndexEntryBytes: the time, see TimeOf, and the offset of the message record in the unpacked chunk.
+// Newer writers may add bytes after the entries. But no checksum covers the length of the entries, so
+// that these bytes may be entries: the caller compares the number of messages with that in the chunk, or
+// in another record.
 func ParseMessageIndex(b []byte) (channel uint16, entries []byte, err error) {
 	c := content{b: b}
 	channel, entries = c.u16(), c.bytes()
@@ -313,7 +322,9 @@ func ParseMetadataIndex(b []byte) (x rosbag.MCAPExtra, err error) {
 func MessageTime(channel uint16, ns uint64, at int64) (rosbag.Time, error) {
 	t, ok := TimeOf(ns)
 	if !ok {
-		return t, wire.Corrupt(at, rosbag.OpMessage, "message of channel %d at %d.%09d s: ROS 1 has no times after the year 2106", channel, ns/nsecPerSec, ns%nsecPerSec)
+		return t, wire.Corrupt(at, rosbag.OpMessage,
+			"message of channel %d at %d.%09d s: ROS 1 has no times after the year 2106", channel,
+			ns/nsecPerSec, ns%nsecPerSec)
 	}
 	return t, nil
 }

@@ -28,7 +28,8 @@ func ParseStatistics(b []byte) (*rosbag.MCAPCounts, error) {
 		if counts.Channels == nil {
 			counts.Channels = make(map[rosbag.ConnID]uint64)
 		}
-		counts.Channels[rosbag.ConnID(binary.LittleEndian.Uint16(pairs))] = binary.LittleEndian.Uint64(pairs[2:])
+		channel := rosbag.ConnID(binary.LittleEndian.Uint16(pairs))
+		counts.Channels[channel] = binary.LittleEndian.Uint64(pairs[2:])
 	}
 	return counts, nil
 }
@@ -48,8 +49,8 @@ func (f *Found) Add(channel uint16, n uint64) {
 	f.channels[channel] += n
 }
 
-// Compare returns the error that the statistics, in the record or section at offset at, count other messages than were
-// found.
+// Compare returns the error that the statistics, in the record or section at offset at, count other
+// messages than were found.
 func (f *Found) Compare(stated *rosbag.MCAPCounts, channels *Channels, at int64) error {
 	var differ []string
 	for id, known := range channels.channels {
@@ -65,11 +66,14 @@ func (f *Found) Compare(stated *rosbag.MCAPCounts, channels *Channels, at int64)
 	case stated.Messages == f.Messages && len(differ) == 0:
 		return nil
 	case len(differ) == 0:
-		return wire.Corrupt(at, 0, "%d messages were found, the statistics know of %d", f.Messages, stated.Messages)
+		return wire.Corrupt(at, 0, "%d messages were found, the statistics know of %d", f.Messages,
+			stated.Messages)
 	}
 	slices.Sort(differ)
 	if more := len(differ) - maxToldChannels; more > 0 {
-		differ = append(differ[:maxToldChannels:maxToldChannels], fmt.Sprintf("and of %d more channels", more))
+		differ = append(differ[:maxToldChannels:maxToldChannels],
+			fmt.Sprintf("and of %d more channels", more))
 	}
-	return wire.Corrupt(at, 0, "%d messages were found, the statistics know of %d: %s", f.Messages, stated.Messages, strings.Join(differ, ", "))
+	return wire.Corrupt(at, 0, "%d messages were found, the statistics know of %d: %s", f.Messages,
+		stated.Messages, strings.Join(differ, ", "))
 }

@@ -28,7 +28,8 @@ func ReadHead(s *wire.Stream) (op Op, n int64, err error) {
 	return op, int64(length), s.Skip(HeadBytes, start, op.Bag())
 }
 
-// ReadSmall reads the content of the record that s is at, which is of the kind want. The result is valid until the next read.
+// ReadSmall reads the content of the record that s is at, which is of the kind want. The result is valid
+// until the next read.
 func ReadSmall(s *wire.Stream, want Op) ([]byte, error) {
 	start := s.Off
 	op, n, err := ReadHead(s)
@@ -43,7 +44,8 @@ func ReadSmall(s *wire.Stream, want Op) ([]byte, error) {
 	return Grab(s, op, n, start)
 }
 
-// Grab reads the content, of n bytes, of the record at start, after its head. The result is valid until the next read.
+// Grab reads the content, of n bytes, of the record at start, after its head. The result is valid until
+// the next read.
 func Grab(s *wire.Stream, op Op, n, start int64) ([]byte, error) {
 	limit := int64(MaxSmallBytes)
 	if op == OpMessageIndex { // that of a chunk of 2 GiB may be as large
@@ -51,16 +53,18 @@ func Grab(s *wire.Stream, op Op, n, start int64) ([]byte, error) {
 	}
 	switch {
 	case n <= limit:
-	case op == OpMessageIndex: // no chunk has so many messages: its length is wrong, and the chunk has the messages
+	case op == OpMessageIndex:
+		// no chunk has so many messages: its length is wrong, and the chunk has the messages
 		return nil, wire.Corrupt(start, op.Bag(), "message index of %d bytes", n)
 	default:
-		return nil, &rosbag.LimitError{Offset: start, Op: op.Bag(), What: fmt.Sprintf("record of kind %#02x", byte(op)), Got: n, Limit: limit}
+		return nil, &rosbag.LimitError{Offset: start, Op: op.Bag(),
+			What: fmt.Sprintf("record of kind %#02x", byte(op)), Got: n, Limit: limit}
 	}
 	return s.Grab(n, start, op.Bag())
 }
 
-// CheckMessageBytes returns an error for a message record at pos, with n bytes of content, that is too small or too
-// large.
+// CheckMessageBytes returns an error for a message record at pos, with n bytes of content, that is too
+// small or too large.
 func CheckMessageBytes(pos, n int64) error {
 	if n < MessageHeadBytes {
 		return wire.Corrupt(pos, rosbag.OpMessage, "record of %d bytes", n)

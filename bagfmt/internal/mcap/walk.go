@@ -28,7 +28,8 @@ func MessageAt(data []byte, at int64) (m Message, err error) {
 	}
 	b := data[at:]
 	op, n := ParseHead(b)
-	if op != OpMessage || n < MessageHeadBytes || n > uint64(len(b)-HeadBytes) || n-MessageHeadBytes > math.MaxUint32 {
+	if op != OpMessage || n < MessageHeadBytes || n > uint64(len(b)-HeadBytes) ||
+		n-MessageHeadBytes > math.MaxUint32 {
 		return m, errNoMessage
 	}
 	m.Channel = binary.LittleEndian.Uint16(b[HeadBytes:])
@@ -78,7 +79,8 @@ func (w *Walk) Next() (op Op, content []byte, err error) {
 	}
 	op, n := ParseHead(w.Data[at:])
 	if n > uint64(left-HeadBytes) {
-		return op, nil, fmt.Errorf("record at %d: %w after %d of %d bytes", at, io.ErrUnexpectedEOF, left-HeadBytes, n)
+		return op, nil, fmt.Errorf("record at %d: %w after %d of %d bytes", at, io.ErrUnexpectedEOF,
+			left-HeadBytes, n)
 	}
 	w.At = at + HeadBytes + int(n)
 	return op, w.Data[at+HeadBytes : w.At : w.At], nil

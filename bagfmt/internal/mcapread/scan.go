@@ -25,7 +25,8 @@ func Scan(bag *table.Table) (complete bool, err error) {
 	bag.IndexPos, bag.IndexEnd, bag.DataEnd, bag.Chunks = 0, 0, bag.Size, nil
 	x.s = wire.NewFileStream(bag.File, bag.Size, wire.ScanBufferBytes)
 	x.s.SeekTo(int64(len(wire.MCAPMagic)))
-	bag.MCAP = &mcap.File{MCAPInfo: rosbag.MCAPInfo{Stated: stated}, Channels: mcap.Channels{KeepForeign: bag.Options.KeepForeign}}
+	bag.MCAP = &mcap.File{MCAPInfo: rosbag.MCAPInfo{Stated: stated},
+		Channels: mcap.Channels{KeepForeign: bag.Options.KeepForeign}}
 	x.channels = &bag.MCAP.Channels
 	for more := true; more; {
 		if more, err = x.next(); err != nil {
@@ -37,7 +38,8 @@ func Scan(bag *table.Table) (complete bool, err error) {
 	if err := x.endChunk(); err != nil {
 		return false, err
 	}
-	lost := slices.ContainsFunc(bag.Damage[before:], func(err error) bool { bad := wire.AsCorrupt(err); return bad == nil || !bad.Recovered })
+	lost := slices.ContainsFunc(bag.Damage[before:],
+		func(err error) bool { bad := wire.AsCorrupt(err); return bad == nil || !bad.Recovered })
 	if stated != nil && !lost {
 		if err := x.found.Compare(stated, x.channels, index); err != nil {
 			bag.Damaged(err)
@@ -60,11 +62,16 @@ type scan struct {
 	channels *mcap.Channels
 	load     load.Loader
 	chunk    openChunk
-	found    mcap.Found      // messages, those of other encodings included
-	foreign  map[uint16]bool // channels of other encodings that have messages
-	passed   int64           // offset of a record of an unknown kind that may have been a chunk, 0 if there is none
-	complete bool            // the end of the data section was read
-	torn     bool            // the file ends in a chunk, whose records are read
+	// messages, those of other encodings included
+	found mcap.Found
+	// channels of other encodings that have messages
+	foreign map[uint16]bool
+	// offset of a record of an unknown kind that may have been a chunk, 0 if there is none
+	passed int64
+	// the end of the data section was read
+	complete bool
+	// the file ends in a chunk, whose records are read
+	torn bool
 }
 
 // openChunk is a chunk whose message indexes are being read.
@@ -90,7 +97,8 @@ func (x *scan) next() (more bool, err error) {
 	}
 	x.chunk.uncertain = x.chunk.uncertain || err != nil || !op.Known()
 	switch {
-	case err != nil && wire.AsCorrupt(err) == nil && wire.IsEnd(err): // without the record that ends the messages
+	case err != nil && wire.AsCorrupt(err) == nil && wire.IsEnd(err):
+		// without the record that ends the messages
 		return false, x.end(mcap.NoEnd(start))
 	case err != nil:
 		return false, x.end(err)
@@ -231,7 +239,8 @@ func (x *scan) startChunk(n, start int64) (more bool, err error) {
 		err = wire.Corrupt(start, rosbag.OpChunk, "%v", err)
 	case c.place.Stored > left && c.place.Compression == rosbag.CompressionNone:
 		x.torn = true // its whole messages are good: what is there was written
-		return true, x.skip(c.place.Data-x.s.Off, start, mcap.OpChunk, wire.Torn(start, rosbag.OpChunk, "data", left, c.place.Stored))
+		return true, x.skip(c.place.Data-x.s.Off, start, mcap.OpChunk,
+			wire.Torn(start, rosbag.OpChunk, "data", left, c.place.Stored))
 	case c.place.Stored > left:
 		return false, wire.Torn(start, rosbag.OpChunk, "data", left, c.place.Stored)
 	case !mcap.KnownCompression(c.place.Compression):
@@ -250,7 +259,8 @@ func (x *scan) messageIndex(n, start int64) error {
 	if !c.open {
 		var err error
 		if x.passed > 0 {
-			err = wire.Corrupt(start, rosbag.OpIndexData, "index of a chunk that was passed over at %d", x.passed)
+			err = wire.Corrupt(start, rosbag.OpIndexData, "index of a chunk that was passed over at %d",
+				x.passed)
 		}
 		x.passed = 0
 		x.seg.Close()
@@ -264,7 +274,8 @@ func (x *scan) messageIndex(n, start int64) error {
 	channel, entries, err := mcap.ParseMessageIndex(b)
 	_, twice := c.index.ByID[rosbag.ConnID(channel)]
 	c.indexed = true
-	c.uncertain = c.uncertain || len(b) > mcap.IndexHeadBytes-mcap.HeadBytes+len(entries) // the bytes after the entries may be entries
+	// the bytes after the entries may be entries
+	c.uncertain = c.uncertain || len(b) > mcap.IndexHeadBytes-mcap.HeadBytes+len(entries)
 	switch {
 	case err != nil:
 	case twice && len(entries) > 0:
@@ -305,7 +316,8 @@ func (x *scan) endChunk() error {
 	var found table.Tally
 	wrong := x.walk(data, &found)
 	x.load.Memory = data // no slice of it is kept
-	maps.DeleteFunc(c.index.ByID, func(id rosbag.ConnID, _ uint32) bool { return x.channels.Foreign(uint16(id)) })
+	maps.DeleteFunc(c.index.ByID,
+		func(id rosbag.ConnID, _ uint32) bool { return x.channels.Foreign(uint16(id)) })
 	switch {
 	case wrong != nil && !wire.IsDamage(wrong): // interrupted
 		return wrong

@@ -69,7 +69,8 @@ func (s *Scanner) header() error {
 	if len(head) == mcap.HeadBytes {
 		op, length := mcap.ParseHead(head)
 		if op != mcap.OpHeader {
-			return wire.Corrupt(start, rosbag.OpBagHeader, "record of kind %#02x, not %#02x", byte(op), byte(mcap.OpHeader))
+			return wire.Corrupt(start, rosbag.OpBagHeader, "record of kind %#02x, not %#02x", byte(op),
+				byte(mcap.OpHeader))
 		}
 		n = int64(min(length, math.MaxInt64))
 	}
@@ -142,7 +143,8 @@ func (s *Scanner) fromChunk() (*rosbag.Message, error) {
 		case op == mcap.OpMessage:
 			m, wrong := mcap.MessageAt(s.chunk.Data, int64(at))
 			if s.found.Add(m.Channel, 1); wrong != nil {
-				return nil, wire.Corrupt(s.chunkPos, rosbag.OpChunk, "record at %d: message of %d bytes", at, len(content))
+				return nil, wire.Corrupt(s.chunkPos, rosbag.OpChunk, "record at %d: message of %d bytes", at,
+					len(content))
 			}
 			conn, err := s.connection(m.Channel, s.chunkPos)
 			if conn == nil && err == nil {
@@ -222,7 +224,8 @@ func (s *Scanner) record() (*rosbag.Message, error) {
 		if err := s.footer(n, start); err != nil || s.lost {
 			return nil, err
 		}
-		return nil, wire.Corrupt(start, 0, "no record ends the messages before the footer: messages may be missing")
+		return nil, wire.Corrupt(start, 0,
+			"no record ends the messages before the footer: messages may be missing")
 	}
 	return nil, s.done(s.s.Skip(n, start, op.Bag()))
 }

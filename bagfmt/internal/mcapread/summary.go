@@ -64,8 +64,10 @@ func (x *summary) open(s *wire.Stream) error {
 	}
 	bag.IndexPos, bag.IndexEnd, bag.DataEnd = int64(f.Summary), bag.Size, int64(f.Summary)
 	bag.MCAP.Stated = x.stated
-	if channel, schema, missing := bag.MCAP.Channels.Incomplete(); missing { // writers need not repeat schemas
-		return fmt.Errorf("%w: the summary has no schema %d of channel %d", rosbag.ErrUnindexed, schema, channel)
+	// writers need not repeat schemas
+	if channel, schema, missing := bag.MCAP.Channels.Incomplete(); missing {
+		return fmt.Errorf("%w: the summary has no schema %d of channel %d", rosbag.ErrUnindexed, schema,
+			channel)
 	}
 	used := make(map[rosbag.ConnID]bool)
 	for _, n := range x.counts {
@@ -79,7 +81,8 @@ func (x *summary) open(s *wire.Stream) error {
 	for _, err := range wrong {
 		bag.Damaged(err)
 	}
-	if err := x.found.Compare(x.stated, &bag.MCAP.Channels, bag.IndexPos); err != nil { // the sums are equal: the index is good
+	// the sums are equal: the index is good
+	if err := x.found.Compare(x.stated, &bag.MCAP.Channels, bag.IndexPos); err != nil {
 		bag.Damaged(err)
 	}
 	bag.Indexed = true
@@ -100,7 +103,8 @@ func (x *summary) footer() (f mcap.Footer, err error) {
 		return f, rosbag.ErrUnindexed // it was not closed
 	}
 	if op, n := mcap.ParseHead(tail[:]); op != mcap.OpFooter || n != mcap.FooterBytes-mcap.HeadBytes {
-		return f, wire.Corrupt(at, 0, "record of kind %#02x with %d bytes, where the footer should be", byte(op), n)
+		return f, wire.Corrupt(at, 0, "record of kind %#02x with %d bytes, where the footer should be",
+			byte(op), n)
 	}
 	f, err = mcap.ParseFooter(tail[mcap.HeadBytes:mcap.FooterBytes])
 	switch {
@@ -130,7 +134,8 @@ func (x *summary) read(f mcap.Footer) error {
 		case err != nil:
 			return err
 		case n > end-s.Off:
-			return wire.Corrupt(start, op.Bag(), "record of the summary has %d bytes, %d are left", n, end-s.Off)
+			return wire.Corrupt(start, op.Bag(), "record of the summary has %d bytes, %d are left", n,
+				end-s.Off)
 		}
 		if err := x.record(s, op, n, start); err != nil {
 			return err
@@ -149,7 +154,8 @@ func (x *summary) read(f mcap.Footer) error {
 func (x *summary) record(s *wire.Stream, op mcap.Op, n, start int64) error {
 	f := x.bag.MCAP
 	switch op { //nolint:exhaustive // the others are passed over
-	case mcap.OpSchema, mcap.OpChannel, mcap.OpChunkIndex, mcap.OpStatistics, mcap.OpAttachmentIndex, mcap.OpMetadataIndex:
+	case mcap.OpSchema, mcap.OpChannel, mcap.OpChunkIndex, mcap.OpStatistics, mcap.OpAttachmentIndex,
+		mcap.OpMetadataIndex:
 	default:
 		return s.Skip(n, start, op.Bag())
 	}
@@ -188,8 +194,10 @@ func (x *summary) chunk(b []byte, at int64) error {
 	switch {
 	case err != nil:
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "%v", err)
-	case c.Pos > size || c.Length > size-c.Pos || c.IndexBytes > size-c.Pos-c.Length || c.Length < mcap.HeadBytes:
-		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d with %d and %d bytes in a file of %d bytes", c.Pos, c.Length, c.IndexBytes, size)
+	case c.Pos > size || c.Length > size-c.Pos || c.IndexBytes > size-c.Pos-c.Length ||
+		c.Length < mcap.HeadBytes:
+		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d with %d and %d bytes in a file of %d bytes",
+			c.Pos, c.Length, c.IndexBytes, size)
 	}
 	n := len(c.Offsets) / mcap.OffsetBytes
 	places := make([]indexPlace, n)
@@ -201,16 +209,19 @@ func (x *summary) chunk(b []byte, at int64) error {
 	next, end := c.Pos+c.Length, c.Pos+c.Length+c.IndexBytes
 	for i, p := range places {
 		if p.at != next {
-			return wire.Corrupt(at, rosbag.OpChunkInfo, "message index of channel %d at %d, want %d", p.channel, p.at, next)
+			return wire.Corrupt(at, rosbag.OpChunkInfo, "message index of channel %d at %d, want %d",
+				p.channel, p.at, next)
 		}
 		if next = end; i+1 < n {
 			next = places[i+1].at
 		}
 		switch {
 		case next < p.at+mcap.IndexHeadBytes:
-			return wire.Corrupt(at, rosbag.OpChunkInfo, "message index of channel %d from %d to %d", p.channel, p.at, next)
+			return wire.Corrupt(at, rosbag.OpChunkInfo, "message index of channel %d from %d to %d",
+				p.channel, p.at, next)
 		case (next-p.at-mcap.IndexHeadBytes)%mcap.IndexEntryBytes != 0: // newer writers may add bytes
-			return fmt.Errorf("%w: the message index of channel %d at %d has more than entries", rosbag.ErrUnindexed, p.channel, p.at)
+			return fmt.Errorf("%w: the message index of channel %d at %d has more than entries",
+				rosbag.ErrUnindexed, p.channel, p.at)
 		}
 		if count := (next - p.at - mcap.IndexHeadBytes) / mcap.IndexEntryBytes; count > 0 {
 			x.counts = append(x.counts, idCount{rosbag.ConnID(p.channel), uint32(count)})
@@ -219,7 +230,8 @@ func (x *summary) chunk(b []byte, at int64) error {
 		}
 	}
 	if next != end {
-		return wire.Corrupt(at, rosbag.OpChunkInfo, "%d bytes of message indexes, but no channels", c.IndexBytes)
+		return wire.Corrupt(at, rosbag.OpChunkInfo, "%d bytes of message indexes, but no channels",
+			c.IndexBytes)
 	}
 	own := x.counts[entry.first:]
 	slices.SortFunc(own, func(a, b idCount) int { return cmp.Compare(a.id, b.id) })
@@ -228,7 +240,8 @@ func (x *summary) chunk(b []byte, at int64) error {
 			return wire.Corrupt(at, rosbag.OpChunkInfo, "channel %d twice", own[i].id)
 		}
 	}
-	entry.info = table.Chunk{Span: rosbag.Span{Pos: int64(c.Pos)}, Bytes: int64(c.Length), IndexBytes: int64(c.IndexBytes)}
+	entry.info = table.Chunk{Span: rosbag.Span{Pos: int64(c.Pos)}, Bytes: int64(c.Length),
+		IndexBytes: int64(c.IndexBytes)}
 	entry.info.Start, _ = mcap.TimeOf(c.Start)
 	entry.info.End, _ = mcap.TimeOf(c.End)
 	x.list = append(x.list, entry)
@@ -248,9 +261,12 @@ func (x *summary) finish() error {
 	case x.stated == nil:
 		return fmt.Errorf("%w: the summary has no statistics", rosbag.ErrUnindexed)
 	case x.stated.Messages > x.found.Messages:
-		return fmt.Errorf("%w: %d of %d messages are in no chunk with an index", rosbag.ErrUnindexed, x.stated.Messages-x.found.Messages, x.stated.Messages)
-	case x.stated.Messages < x.found.Messages: // perhaps message indexes have more than entries; a scan counts
-		return fmt.Errorf("%w: chunk indexes know of %d messages, the statistics of %d", rosbag.ErrUnindexed, x.found.Messages, x.stated.Messages)
+		return fmt.Errorf("%w: %d of %d messages are in no chunk with an index", rosbag.ErrUnindexed,
+			x.stated.Messages-x.found.Messages, x.stated.Messages)
+	case x.stated.Messages < x.found.Messages:
+		// perhaps message indexes have more than entries; a scan counts
+		return fmt.Errorf("%w: chunk indexes know of %d messages, the statistics of %d", rosbag.ErrUnindexed,
+			x.found.Messages, x.stated.Messages)
 	}
 	slices.SortStableFunc(x.list, func(a, b indexedChunk) int { return cmp.Compare(a.info.Pos, b.info.Pos) })
 	end := int64(len(wire.MCAPMagic))
@@ -261,7 +277,8 @@ func (x *summary) finish() error {
 			return wire.Corrupt(c.at, rosbag.OpChunkInfo, "chunk at %d, inside what is before %d", c.info.Pos, end)
 		}
 		if end = c.info.Pos + c.info.Bytes + c.info.IndexBytes; end > bag.IndexPos {
-			return wire.Corrupt(c.at, rosbag.OpChunkInfo, "chunk at %d reaches into the summary at %d", c.info.Pos, bag.IndexPos)
+			return wire.Corrupt(c.at, rosbag.OpChunkInfo, "chunk at %d reaches into the summary at %d",
+				c.info.Pos, bag.IndexPos)
 		}
 		first := len(all)
 		for _, n := range x.counts[c.first : c.first+c.n] {

@@ -200,7 +200,9 @@ func (f *Format) UndeclaredErrors() []error {
 	var errs []error
 	for _, topic := range slices.SortedFunc(maps.Keys(f.undeclared), byPlace) {
 		u := f.undeclared[topic]
-		errs = append(errs, wire.Corrupt(u.first, rosbag.OpMessage, "%d messages of topic %q, which the bag does not declare", u.count, topic))
+		errs = append(errs,
+			wire.Corrupt(u.first, rosbag.OpMessage, "%d messages of topic %q, which the bag does not declare",
+				u.count, topic))
 	}
 	return errs
 }

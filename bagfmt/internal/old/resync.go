@@ -83,7 +83,8 @@ func (f *Format) messageStarts(b []byte) (cost int, ok bool) {
 		return len(b), false
 	}
 	md5 := b[n+1:]
-	if end := bytes.IndexByte(md5[:min(len(md5), wire.MD5Digits+1)], '\n'); end < 0 || !wire.IsMD5(md5[:end]) {
+	if end := bytes.IndexByte(md5[:min(len(md5), wire.MD5Digits+1)], '\n'); end < 0 ||
+		!wire.IsMD5(md5[:end]) {
 		return n, false
 	}
 	if _, err := f.probe.cutLines(b, f.Layout); err != nil {

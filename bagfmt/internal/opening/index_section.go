@@ -32,7 +32,8 @@ func (x *indexSection) open(s *wire.Stream) error {
 		return err
 	}
 	x.bag.Repeated = h.Repeats()
-	if x.bag.Decrypter, err = wire.NewDecrypter(wire.ParseEncryption(s.Header), x.bag.Options.UnwrapKey); err != nil {
+	if x.bag.Decrypter, err = wire.NewDecrypter(wire.ParseEncryption(s.Header),
+		x.bag.Options.UnwrapKey); err != nil {
 		return err
 	}
 	if err := x.checkHeader(&h, s.Off); err != nil {
@@ -52,13 +53,16 @@ func (x *indexSection) checkHeader(h *wire.RecordHeader, end int64) error {
 	case h.IndexPos == 0:
 		return rosbag.ErrUnindexed
 	case h.IndexPos > uint64(bag.Size):
-		e := wire.Corrupt(at, rosbag.OpBagHeader, "the index section is at %d, the file ends at %d", h.IndexPos, bag.Size)
+		e := wire.Corrupt(at, rosbag.OpBagHeader, "the index section is at %d, the file ends at %d",
+			h.IndexPos, bag.Size)
 		e.Err = io.ErrUnexpectedEOF
 		return e
 	case h.IndexPos < uint64(end)+4: // the length of its data follows
-		return wire.Corrupt(at, rosbag.OpBagHeader, "the index section is at %d, inside this record", h.IndexPos)
+		return wire.Corrupt(at, rosbag.OpBagHeader, "the index section is at %d, inside this record",
+			h.IndexPos)
 	case int64(h.ConnCount) > bag.Size/minConnBytes || int64(h.ChunkCount) > bag.Size/wire.MinRecordBytes:
-		return wire.Corrupt(at, rosbag.OpBagHeader, "claims %d connections and %d chunks in a file of %d bytes",
+		return wire.Corrupt(at, rosbag.OpBagHeader,
+			"claims %d connections and %d chunks in a file of %d bytes",
 			h.ConnCount, h.ChunkCount, bag.Size)
 	}
 	bag.IndexPos = int64(h.IndexPos)
@@ -72,7 +76,8 @@ func (x *indexSection) checkHeader(h *wire.RecordHeader, end int64) error {
 func (x *indexSection) read(conns, chunks int) error {
 	bag := x.bag
 	bag.Prefetch(bag.IndexPos, table.MaxPrefetchBytes)
-	s := wire.NewStream(io.NewSectionReader(bag.File, bag.IndexPos, bag.Size-bag.IndexPos), bag.IndexPos, wire.StreamBufferBytes)
+	s := wire.NewStream(io.NewSectionReader(bag.File, bag.IndexPos, bag.Size-bag.IndexPos), bag.IndexPos,
+		wire.StreamBufferBytes)
 	s.Decrypter = bag.Decrypter
 	x.table.Most = conns
 	if n := min(int64(chunks), (bag.Size-bag.IndexPos)/minChunkInfoBytes); n > 0 {
@@ -82,7 +87,8 @@ func (x *indexSection) read(conns, chunks int) error {
 		start := s.Off
 		if _, err := x.record(s); err != nil {
 			if errors.Is(err, io.EOF) {
-				e := wire.Corrupt(start, 0, "index section ends after %d of %d connections and %d of %d chunks",
+				e := wire.Corrupt(start, 0,
+					"index section ends after %d of %d connections and %d of %d chunks",
 					x.conns, conns, len(bag.Chunks), chunks)
 				e.Err = io.ErrUnexpectedEOF
 				return e
@@ -165,7 +171,8 @@ func (x *indexSection) addChunk(h *wire.RecordHeader, data []byte, at int64) err
 	case h.ChunkPos > uint64(bag.Size-wire.MinRecordBytes):
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d in a file of %d bytes", h.ChunkPos, bag.Size)
 	case int64(h.ChunkPos) >= bag.IndexPos:
-		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d, after the start of the index section at %d", h.ChunkPos, bag.IndexPos)
+		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d, after the start of the index section at %d",
+			h.ChunkPos, bag.IndexPos)
 	case int64(h.ChunkPos) <= last:
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d, not after %d", h.ChunkPos, last)
 	}
@@ -181,7 +188,9 @@ func (x *indexSection) addChunk(h *wire.RecordHeader, data []byte, at int64) err
 	if id, twice := repeated(all[first:]); twice {
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "connection %d twice", id)
 	}
-	bag.Chunks = append(bag.Chunks, table.Chunk{Span: rosbag.Span{Pos: int64(h.ChunkPos), Start: h.Start, End: h.End, Counts: slices.Clip(all[first:])}})
+	bag.Chunks = append(bag.Chunks,
+		table.Chunk{Span: rosbag.Span{Pos: int64(h.ChunkPos), Start: h.Start, End: h.End,
+			Counts: slices.Clip(all[first:])}})
 	x.counts = all
 	return nil
 }

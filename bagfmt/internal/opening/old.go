@@ -167,7 +167,8 @@ func (x *oldScan) indexError() error {
 	case v.header == 0: // of a release that made no index
 		return rosbag.ErrUnindexed
 	case v.pos == 0:
-		return &rosbag.CorruptError{Offset: v.header, Op: rosbag.OpBagHeader, Reason: "the bag was not closed", Err: rosbag.ErrUnindexed}
+		return &rosbag.CorruptError{Offset: v.header, Op: rosbag.OpBagHeader,
+			Reason: "the bag was not closed", Err: rosbag.ErrUnindexed}
 	case v.pos != uint64(first):
 		return wire.Corrupt(v.header, rosbag.OpBagHeader, "the index is not at %d", v.pos)
 	case v.broken:
@@ -181,7 +182,8 @@ func (x *oldScan) indexError() error {
 	}
 	for topic, n := range found {
 		if v.counts[topic] != n {
-			return wire.Corrupt(first, rosbag.OpIndexData, "%d messages of topic %q, there are %d", v.counts[topic], topic, n)
+			return wire.Corrupt(first, rosbag.OpIndexData, "%d messages of topic %q, there are %d",
+				v.counts[topic], topic, n)
 		}
 	}
 	if len(found) != len(v.counts) {

@@ -54,11 +54,16 @@ type bagScan struct {
 	searches int   // searches for the next chunk after damage
 	section  int64 // position of the index section according to the bag header, 0 if that is invalid
 
-	unchunked    bool  // the records that follow are in no chunk: the last one was never completed, or is truncated
-	tornReported bool  // the truncation of the file was reported
-	skippedAt    int64 // position of a skipped record that may have been a chunk, 0 if none
-	resynced     bool  // records were skipped to find a chunk, which may belong to another bag
-	otherBag     bool  // the records that follow belong to another bag
+	// the records that follow are in no chunk: the last one was never completed, or is truncated
+	unchunked bool
+	// the truncation of the file was reported
+	tornReported bool
+	// position of a skipped record that may have been a chunk, 0 if none
+	skippedAt int64
+	// records were skipped to find a chunk, which may belong to another bag
+	resynced bool
+	// the records that follow belong to another bag
+	otherBag bool
 }
 
 // openChunk is a chunk whose index data is being read.

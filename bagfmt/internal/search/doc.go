@@ -1,2 +1,3 @@
-// Package search finds the next record after a damaged place in a bag, where no length field leads to that record.
+// Package search finds the next record after a damaged place in a bag, where no length field leads to
+// that record.
 package search

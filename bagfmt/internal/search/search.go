@@ -61,7 +61,8 @@ type recordFinder struct {
 // next searches one block after the other.
 func (f *recordFinder) next() (next int64, ok bool) {
 	at := f.from
-	for f.step = firstBlock; at < f.to; f.step = min(2*f.step, blockBytes) { // small blocks first: the next record is often near
+	// small blocks first: the next record is often near
+	for f.step = firstBlock; at < f.to; f.step = min(2*f.step, blockBytes) {
 		if next, ok = f.block(at); ok {
 			return next, true
 		}
@@ -171,7 +172,8 @@ func PlausibleHead(b []byte, off, size int64) (ok bool, op rosbag.Op) {
 	torn := off+4+length > size
 	if b = b[4:]; int64(len(b)) >= length {
 		var h wire.RecordHeader
-		return h.Parse(b[:length]) == nil && h.Op >= rosbag.OpMessageDefinition && h.Op <= rosbag.OpConnection, h.Op
+		return h.Parse(b[:length]) == nil && h.Op >= rosbag.OpMessageDefinition &&
+			h.Op <= rosbag.OpConnection, h.Op
 	}
 	// The header is longer than buf, as that of a connection with a long topic, or truncated.
 	if len(b) < 4 {
@@ -203,7 +205,8 @@ func IndexData(r io.ReaderAt, from, to int64) (int64, bool) {
 				length := int(binary.LittleEndian.Uint32(b[pos:]))
 				var h wire.RecordHeader
 				if length >= len(field) && length < 128 && pos+4+length <= len(b) &&
-					h.Parse(b[pos+4:pos+4+length]) == nil && h.Op == rosbag.OpIndexData && h.Ver == wire.IndexVersion {
+					h.Parse(b[pos+4:pos+4+length]) == nil && h.Op == rosbag.OpIndexData &&
+					h.Ver == wire.IndexVersion {
 					return at + int64(pos), true
 				}
 			}

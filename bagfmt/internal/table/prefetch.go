@@ -15,8 +15,8 @@ type Prefetcher interface {
 	Prefetch(off, n int64)
 }
 
-// Interruptible returns r with reads that call interrupted first, and end with its error. interrupted is nil if
-// nobody interrupts.
+// Interruptible returns r with reads that call interrupted first, and end with its error. interrupted is
+// nil if nobody interrupts.
 func Interruptible(r io.ReaderAt, interrupted func() error) io.ReaderAt {
 	if interrupted == nil {
 		return r

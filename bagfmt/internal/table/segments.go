@@ -101,9 +101,13 @@ func (x *List) Finish() {
 		}
 		bag.Chunks[i].Counts = slices.Clip(all[first:])
 	}
-	byPlace := func(a, b rosbag.ConnID) int { return cmp.Or(cmp.Compare(lost[a].at, lost[b].at), cmp.Compare(a, b)) }
+	byPlace := func(a,
+		b rosbag.ConnID) int {
+		return cmp.Or(cmp.Compare(lost[a].at, lost[b].at), cmp.Compare(a, b))
+	}
 	for _, id := range slices.SortedFunc(maps.Keys(lost), byPlace) {
-		bag.Damaged(wire.Corrupt(lost[id].at, rosbag.OpMessage, "%d messages of unknown connection %d", lost[id].count, id))
+		bag.Damaged(wire.Corrupt(lost[id].at, rosbag.OpMessage, "%d messages of unknown connection %d",
+			lost[id].count, id))
 	}
 }
 

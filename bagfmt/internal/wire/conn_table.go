@@ -39,7 +39,8 @@ func (t *ConnTable) Add(h *RecordHeader, data []byte, at int64) error {
 		return Corrupt(at, rosbag.OpConnection, "%v", err)
 	}
 	if old := t.Get(c.ID); old != nil {
-		if old.Topic != c.Topic || old.Header.Type() != c.Header.Type() || old.Header.MD5Sum() != c.Header.MD5Sum() {
+		if old.Topic != c.Topic || old.Header.Type() != c.Header.Type() ||
+			old.Header.MD5Sum() != c.Header.MD5Sum() {
 			return Corrupt(at, rosbag.OpConnection, "id %d is %q and %q", c.ID, old.Topic, c.Topic)
 		}
 		return nil

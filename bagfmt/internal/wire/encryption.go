@@ -65,7 +65,8 @@ type Decrypter struct {
 }
 
 // NewDecrypter returns the Decrypter of the bag that about describes, nil if about is nil.
-func NewDecrypter(about *rosbag.Encryption, unwrap func(rosbag.Encryption) ([]byte, error)) (*Decrypter, error) {
+func NewDecrypter(about *rosbag.Encryption, unwrap func(rosbag.Encryption) ([]byte, error)) (*Decrypter,
+	error) {
 	switch {
 	case about == nil:
 		return nil, nil // a plain bag has none
@@ -81,7 +82,8 @@ func NewDecrypter(about *rosbag.Encryption, unwrap func(rosbag.Encryption) ([]by
 	defer clear(key)
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		return nil, &rosbag.EncryptedError{Encryption: *about, Err: fmt.Errorf("a key of %d bytes was unwrapped, want 16", len(key))}
+		return nil, &rosbag.EncryptedError{Encryption: *about,
+			Err: fmt.Errorf("a key of %d bytes was unwrapped, want 16", len(key))}
 	}
 	return &Decrypter{*about, block}, nil
 }
@@ -97,7 +99,8 @@ func (d *Decrypter) Encryption() *rosbag.Encryption {
 // checkSealed checks the length of encrypted data.
 func checkSealed(n int64) error {
 	if n < 2*aes.BlockSize || n%aes.BlockSize != 0 {
-		return fmt.Errorf("encrypted data of %d bytes, want a multiple of %d, %d or more", n, aes.BlockSize, 2*aes.BlockSize)
+		return fmt.Errorf("encrypted data of %d bytes, want a multiple of %d, %d or more", n, aes.BlockSize,
+			2*aes.BlockSize)
 	}
 	return nil
 }

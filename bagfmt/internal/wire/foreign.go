@@ -38,16 +38,19 @@ func notBag(head []byte) error {
 	case len(bytes.Trim(head, "\x00")) == 0:
 		return fmt.Errorf("%w: it starts with zeros: its contents never reached the disk", rosbag.ErrNotBag)
 	case isText(head):
-		return fmt.Errorf("%w: it is text that starts with %q; a bag starts with #ROSBAG V2.0", rosbag.ErrNotBag, line)
+		return fmt.Errorf("%w: it is text that starts with %q; a bag starts with #ROSBAG V2.0",
+			rosbag.ErrNotBag, line)
 	}
-	return fmt.Errorf("%w: it starts with the bytes % x; a bag starts with #ROSBAG V2.0", rosbag.ErrNotBag, head[:min(len(head), 8)])
+	return fmt.Errorf("%w: it starts with the bytes % x; a bag starts with #ROSBAG V2.0", rosbag.ErrNotBag,
+		head[:min(len(head), 8)])
 }
 
 // isText reports whether head looks like the start of a text.
 func isText(head []byte) bool {
 	for i := 0; i < len(head); {
 		r, n := utf8.DecodeRune(head[i:])
-		if r == utf8.RuneError && n == 1 && len(head)-i >= utf8.UTFMax || r < ' ' && !strings.ContainsRune("\t\n\r", r) {
+		if r == utf8.RuneError && n == 1 && len(head)-i >= utf8.UTFMax || r < ' ' &&
+			!strings.ContainsRune("\t\n\r", r) {
 			return false
 		}
 		i += n

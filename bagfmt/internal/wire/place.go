@@ -4,24 +4,32 @@ import "github.com/gorosbag/gorosbag/rosbag"
 
 // ChunkPlace is the parsed header of a chunk record.
 type ChunkPlace struct {
-	Pos         int64 // of the record
-	Data        int64 // of its data
+	// of the record
+	Pos int64
+	// of its data
+	Data        int64
 	Stored      int64
 	Size        int64
 	Compression rosbag.Compression
 	CRC         uint32
-	Checked     bool       // CRC is known and is to be compared
-	MCAP        bool       // a chunk of an MCAP file: CRC is of the unpacked data, by the polynomial of IEEE
-	Torn        bool       // the file ends inside its data, which is encrypted; Stored is the number of bytes that are there
-	Op          rosbag.Op  // for error texts
-	Decrypter   *Decrypter // of its data
+	// CRC is known and is to be compared
+	Checked bool
+	// a chunk of an MCAP file: CRC is of the unpacked data, by the polynomial of IEEE
+	MCAP bool
+	// the file ends inside its data, which is encrypted; Stored is the number of bytes that are there
+	Torn bool
+	// for error texts
+	Op rosbag.Op
+	// of its data
+	Decrypter *Decrypter
 }
 
-// ChunkPlace returns what h, the header of the chunk record at pos, says about the chunk. The caller knows where
-// the data is and who decrypts it.
+// ChunkPlace returns what h, the header of the chunk record at pos, says about the chunk. The caller
+// knows where the data is and who decrypts it.
 func (h *RecordHeader) ChunkPlace(pos int64) ChunkPlace {
 	return ChunkPlace{
-		Pos: pos, Op: rosbag.OpChunk, Size: int64(h.Size), Compression: compressionNamed(h.Compression), CRC: h.CRC, Checked: h.Has&HasCRC32C != 0,
+		Pos: pos, Op: rosbag.OpChunk, Size: int64(h.Size), Compression: compressionNamed(h.Compression),
+		CRC: h.CRC, Checked: h.Has&HasCRC32C != 0,
 	}
 }
 
@@ -42,10 +50,12 @@ func CheckChunkSize(pos int64, c rosbag.Compression, stored, size, limit int64) 
 		size, limit = stored, HardMaxChunkBytes
 	}
 	if stored > limit {
-		return &rosbag.LimitError{Offset: pos, Op: rosbag.OpChunk, What: "stored chunk", Got: stored, Limit: limit}
+		return &rosbag.LimitError{Offset: pos, Op: rosbag.OpChunk, What: "stored chunk", Got: stored,
+			Limit: limit}
 	}
 	if size > limit {
-		return &rosbag.LimitError{Offset: pos, Op: rosbag.OpChunk, What: "unpacked chunk", Got: size, Limit: limit}
+		return &rosbag.LimitError{Offset: pos, Op: rosbag.OpChunk, What: "unpacked chunk", Got: size,
+			Limit: limit}
 	}
 	return nil
 }

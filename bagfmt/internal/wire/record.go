@@ -327,7 +327,8 @@ func MessageAt(data []byte, offset int64) (id rosbag.ConnID, t rosbag.Time, fram
 		}
 		b = rest
 	}
-	return 0, rosbag.Time{}, 0, parsed, fmt.Errorf("more than %d records before the message", maxSkippedRecords)
+	return 0, rosbag.Time{}, 0, parsed,
+		fmt.Errorf("more than %d records before the message", maxSkippedRecords)
 }
 
 // sized returns the length of the length-prefixed block at the start of b, its
@@ -353,7 +354,8 @@ func ParseConnection(h *RecordHeader, data []byte) (*rosbag.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rosbag.Connection{ID: h.Conn, Topic: string(h.topic), Header: msgdef.WithMD5Sum(rosbag.Header(l))}, nil
+	return &rosbag.Connection{ID: h.Conn, Topic: string(h.topic),
+		Header: msgdef.WithMD5Sum(rosbag.Header(l))}, nil
 }
 
 // Knows reports whether key is a field of record headers.

@@ -31,15 +31,19 @@ func CheckConnection(c *rosbag.Connection) error {
 	data := ConnectionBytes(c) - MinRecordBytes - head
 	switch {
 	case head > MaxHeaderBytes:
-		return &rosbag.LimitError{Op: rosbag.OpConnection, What: "record header", Got: int64(head), Limit: MaxHeaderBytes}
+		return &rosbag.LimitError{Op: rosbag.OpConnection, What: "record header", Got: int64(head),
+			Limit: MaxHeaderBytes}
 	case data > MaxConnectionBytes:
-		return &rosbag.LimitError{Op: rosbag.OpConnection, What: "connection header", Got: int64(data), Limit: MaxConnectionBytes}
+		return &rosbag.LimitError{Op: rosbag.OpConnection, What: "connection header", Got: int64(data),
+			Limit: MaxConnectionBytes}
 	case count > maxConnectionFields:
-		return fmt.Errorf("%w: connection header of %d fields, limit %d", rosbag.ErrLimit, count, maxConnectionFields)
+		return fmt.Errorf("%w: connection header of %d fields, limit %d", rosbag.ErrLimit, count,
+			maxConnectionFields)
 	}
 	for _, f := range c.Header {
 		if f.Key == "" || len(f.Key) > fields.MaxKeyBytes || strings.Contains(f.Key, "=") {
-			return fmt.Errorf("connection header field %.40q: want a key of 1 to %d bytes without '='", f.Key, fields.MaxKeyBytes)
+			return fmt.Errorf("connection header field %.40q: want a key of 1 to %d bytes without '='", f.Key,
+				fields.MaxKeyBytes)
 		}
 	}
 	return nil

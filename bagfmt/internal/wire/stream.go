@@ -70,7 +70,8 @@ func AsCorrupt(err error) *rosbag.CorruptError {
 // IsDamage reports whether err is about the contents of a file that was recognized as
 // a bag, so that a scan may find more.
 func IsDamage(err error) bool {
-	return errors.Is(err, rosbag.ErrCorrupt) || errors.Is(err, rosbag.ErrLimit) || errors.Is(err, rosbag.ErrUnindexed)
+	return errors.Is(err, rosbag.ErrCorrupt) || errors.Is(err, rosbag.ErrLimit) ||
+		errors.Is(err, rosbag.ErrUnindexed)
 }
 
 // Torn makes the error for a file that ends inside the record at off.
@@ -91,8 +92,8 @@ func ReadError(off int64, err error) error {
 	return &rosbag.ReadError{Offset: off, Err: err}
 }
 
-// readError makes the error of a read that ended with err after got of n bytes, of a part of the record at start. It
-// returns nil if err is nil.
+// readError makes the error of a read that ended with err after got of n bytes, of a part of the record
+// at start. It returns nil if err is nil.
 func (s *Stream) readError(err error, start int64, op rosbag.Op, what string, got, n int64) error {
 	switch {
 	case err == nil:

@@ -139,7 +139,8 @@ const (
 // OldConnection makes a connection with the fields that all versions have.
 func OldConnection(id rosbag.ConnID, topic, typ, md5 string) *rosbag.Connection {
 	return &rosbag.Connection{ID: id, Topic: topic, Header: rosbag.Header{
-		{Key: rosbag.KeyTopic, Value: topic}, {Key: rosbag.KeyType, Value: typ}, {Key: rosbag.KeyMD5Sum, Value: md5},
+		{Key: rosbag.KeyTopic, Value: topic}, {Key: rosbag.KeyType, Value: typ},
+		{Key: rosbag.KeyMD5Sum, Value: md5},
 	}}
 }
 
@@ -157,5 +158,6 @@ func (s *Stream) mcapVersion(b []byte) (BagVersion, error) {
 	case len(b) < len(MCAPMagic):
 		return BagVersion{}, Torn(0, 0, "magic", int64(len(b)), int64(len(MCAPMagic)))
 	}
-	return BagVersion{}, &rosbag.VersionError{Version: fmt.Sprintf("MCAP %q", b[len(mcapStart):len(mcapStart)+1])}
+	return BagVersion{},
+		&rosbag.VersionError{Version: fmt.Sprintf("MCAP %q", b[len(mcapStart):len(mcapStart)+1])}
 }

@@ -75,7 +75,8 @@ func readVersionZero(s *Stream) (BagVersion, error) {
 		return BagVersion{}, ReadError(0, err)
 	}
 	lines := bytes.SplitN(b, []byte{'\n'}, 4)
-	if len(lines) != 4 || len(lines[0]) >= maxZeroBytes || len(lines[1]) >= maxZeroBytes || len(lines[2]) >= maxZeroBytes {
+	if len(lines) != 4 || len(lines[0]) >= maxZeroBytes || len(lines[1]) >= maxZeroBytes ||
+		len(lines[2]) >= maxZeroBytes {
 		return BagVersion{}, notBag(b)
 	}
 	md5, typ := OrderLines(lines[1], lines[2])

@@ -36,8 +36,8 @@ type Options struct {
 	Listed func(n int)
 	// Read is called with the progress of reading bags. It may be nil.
 	Read func(n, of int)
-	// Foreign is called for each file for which Open has returned ErrForeign. Calls of Foreign and Problem come one
-	// at a time. It may be nil if Open never returns ErrForeign.
+	// Foreign is called for each file for which Open has returned ErrForeign. Calls of Foreign and
+	// Problem come one at a time. It may be nil if Open never returns ErrForeign.
 	Foreign func(name string)
 	// Problem is called for each bag, or file of the catalog, that cannot be read, one call at a time.
 	Problem func(name string, err error)
@@ -114,7 +114,8 @@ func Load(ctx context.Context, b *store.Bucket, o Options) (*Catalog, error) {
 var ErrName = errors.New("is the name of an object that no path can have, such as one with an empty part or a leading slash: it is not read; rename it with a tool of the store")
 
 // list returns the bags by name, the files of catalogs, and the names of bags that are no paths.
-func (c *Catalog) list(ctx context.Context, o Options) (bags map[string]store.Entry, files, odd []string, err error) {
+func (c *Catalog) list(ctx context.Context, o Options) (bags map[string]store.Entry, files, odd []string,
+	err error) {
 	bags = map[string]store.Entry{}
 	var folders []string // that may be recordings of ROS 2
 	n := 0
@@ -154,7 +155,8 @@ func (c *Catalog) list(ctx context.Context, o Options) (bags map[string]store.En
 // metadataName is the file that says what the recording of ROS 2 in its folder consists of.
 const metadataName = "metadata.yaml"
 
-// gather replaces the storage files in each folder that is a recording by one bag with the sum of their sizes.
+// gather replaces the storage files in each folder that is a recording by one bag with the sum of their
+// sizes.
 func gather(bags map[string]store.Entry, folders []string, isRecording func(folder string) bool) {
 	names := map[string][]string{} // of storage files, by folder
 	for name := range bags {
@@ -180,7 +182,8 @@ func IsBag(name string) bool { return ends(name, ".bag", ".mcap") }
 
 // ends reports whether a name has one of the endings, and neither is hidden nor that of a file of a catalog.
 func ends(name string, endings ...string) bool {
-	return slices.Contains(endings, path.Ext(name)) && !strings.HasPrefix(path.Base(name), ".") && path.Base(path.Dir(name)) != Folder
+	return slices.Contains(endings, path.Ext(name)) && !strings.HasPrefix(path.Base(name), ".") &&
+		path.Base(path.Dir(name)) != Folder
 }
 
 // homeOf returns the home of a bag: the nearest folder above it that has a catalog.
@@ -273,8 +276,8 @@ func (c *Catalog) Write(ctx context.Context) error {
 }
 
 // Inventory lists the bags of a place, and the names of bags that are in its catalogs but no longer in
-// the place. It leaves out recordings of ROS 2, which catalogs name by their folders. odd are names of bags that are no
-// paths, see ErrName.
+// the place. It leaves out recordings of ROS 2, which catalogs name by their folders. odd are names of
+// bags that are no paths, see ErrName.
 func Inventory(ctx context.Context, b *store.Bucket) (bags []store.Entry, missing, odd []string, err error) {
 	c := &Catalog{bucket: b, homes: map[string]*home{}}
 	there, files, odd, err := c.list(ctx, Options{})
@@ -289,6 +292,7 @@ func Inventory(ctx context.Context, b *store.Bucket) (bags []store.Entry, missin
 			}
 		}
 	}, func(string, error) {}) // gobag find reports damaged files
-	bags = slices.SortedFunc(maps.Values(there), func(a, b store.Entry) int { return cmp.Compare(a.Name, b.Name) })
+	bags = slices.SortedFunc(maps.Values(there),
+		func(a, b store.Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return bags, slices.Sorted(maps.Keys(gone)), odd, err
 }

@@ -58,7 +58,8 @@ func (n newest) add(s *Summary) {
 // readFiles reads files of catalogs. It calls read for each file, one call at a time, with the lines of
 // the file, in which names of bags are relative to the bucket's place. It skips files that were deleted
 // meanwhile, and calls problem for files that are damaged or exceed the limits.
-func readFiles(ctx context.Context, b *store.Bucket, files []string, limits readLimits, read func(file string, lines []*Summary), problem func(file string, err error)) error {
+func readFiles(ctx context.Context, b *store.Bucket, files []string, limits readLimits,
+	read func(file string, lines []*Summary), problem func(file string, err error)) error {
 	var mu sync.Mutex
 	intern := map[string]string{} // the same topics and types are in thousands of bags
 	group, ctx := errgroup.WithContext(ctx)
@@ -141,7 +142,8 @@ func packs(all []*Summary) iter.Seq[[]*Summary] {
 
 // writePacks writes summaries into new files of the catalog of a folder.
 func writePacks(ctx context.Context, b *store.Bucket, home string, all newest) (files []string, err error) {
-	sorted := slices.SortedFunc(maps.Values(all), func(a, b *Summary) int { return cmp.Compare(a.Bag, b.Bag) })
+	sorted := slices.SortedFunc(maps.Values(all),
+		func(a, b *Summary) int { return cmp.Compare(a.Bag, b.Bag) })
 	for lines := range packs(sorted) {
 		relative := make([]*Summary, len(lines))
 		for i, s := range lines {

@@ -34,18 +34,27 @@ import (
 
 // Summary describes a bag in the catalog.
 type Summary struct {
-	Bag      string            `json:"bag"` // name below the folder with the catalog
-	Size     int64             `json:"size"`
-	SHA256   string            `json:"sha256"` // in hexadecimal; empty if unknown
-	Robot    string            `json:"robot"`  // the note "robot", otherwise the machine that uploaded the bag; may be empty
-	Start    float64           `json:"start"`  // of the earliest message, in seconds since 1970; 0 without messages
-	End      float64           `json:"end"`    // of the latest message
-	Messages uint64            `json:"messages"`
-	Topics   []Topic           `json:"topics"` // with messages, by name and type
-	Notes    map[string]string `json:"notes"`
-	Marks    []string          `json:"marks,omitempty"` // the texts of the first maxMarks; summaries of older versions have none
-	Error    string            `json:"error"`           // why the bag cannot be read; empty if it can
-	Written  time.Time         `json:"written"`         // when this summary was made
+	// name below the folder with the catalog
+	Bag  string `json:"bag"`
+	Size int64  `json:"size"`
+	// in hexadecimal; empty if unknown
+	SHA256 string `json:"sha256"`
+	// the note "robot", otherwise the machine that uploaded the bag; may be empty
+	Robot string `json:"robot"`
+	// of the earliest message, in seconds since 1970; 0 without messages
+	Start float64 `json:"start"`
+	// of the latest message
+	End      float64 `json:"end"`
+	Messages uint64  `json:"messages"`
+	// with messages, by name and type
+	Topics []Topic           `json:"topics"`
+	Notes  map[string]string `json:"notes"`
+	// the texts of the first maxMarks; summaries of older versions have none
+	Marks []string `json:"marks,omitempty"`
+	// why the bag cannot be read; empty if it can
+	Error string `json:"error"`
+	// when this summary was made
+	Written time.Time `json:"written"`
 }
 
 // Topic is a topic of a bag.
@@ -62,11 +71,12 @@ func Summarize(file io.ReaderAt, size int64, o bagfmt.ReaderOptions) (*Summary, 
 	return summarize(r, err, size)
 }
 
-// maxMarks is how many marks a summary has: each may be in a chunk of its own, which costs a request in a store.
+// maxMarks is how many marks a summary has: each may be in a chunk of its own, which costs a request in a
+// store.
 const maxMarks = 100
 
-// encrypted is the Error of an encrypted bag. No key is asked for: everybody who can read the catalog would see the
-// topics and notes of the bag.
+// encrypted is the Error of an encrypted bag. No key is asked for: everybody who can read the catalog
+// would see the topics and notes of the bag.
 const encrypted = "encrypted bag: the catalog, which is not encrypted, does not list what is in it"
 
 // summarize describes a recording, or says why it could not be opened.
@@ -89,7 +99,8 @@ func summarize(r rosbag.Source, err error, size int64) (*Summary, error) {
 
 // unfit reports whether an error is about the content of a file, not about reading it.
 func unfit(err error) bool {
-	for _, known := range []error{rosbag.ErrNotBag, rosbag.ErrVersion, rosbag.ErrCorrupt, rosbag.ErrUnindexed, rosbag.ErrEncrypted} {
+	for _, known := range []error{rosbag.ErrNotBag, rosbag.ErrVersion, rosbag.ErrCorrupt, rosbag.ErrUnindexed,
+		rosbag.ErrEncrypted} {
 		if errors.Is(err, known) {
 			return true
 		}
@@ -113,7 +124,8 @@ func (s *Summary) describe(r rosbag.Source) error {
 	for key, n := range topics {
 		s.Topics = append(s.Topics, Topic{key[0], key[1], n})
 	}
-	slices.SortFunc(s.Topics, func(a, b Topic) int { return strings.Compare(a.Topic+"\x00"+a.Type, b.Topic+"\x00"+b.Type) })
+	slices.SortFunc(s.Topics,
+		func(a, b Topic) int { return strings.Compare(a.Topic+"\x00"+a.Type, b.Topic+"\x00"+b.Type) })
 	notes, err := note.ReadNotes(r, func(err error) error { return err })
 	for _, n := range notes {
 		s.Notes[n.Key] = n.Value
@@ -196,7 +208,8 @@ func (s *Summary) memory() int64 {
 	return s.overhead() + int64(text)
 }
 
-var errFileTooLong = fmt.Errorf("%w: unpacks to far more bytes than a file of a catalog has", store.ErrTooLarge)
+var errFileTooLong = fmt.Errorf("%w: unpacks to far more bytes than a file of a catalog has",
+	store.ErrTooLarge)
 
 // decode reads a file of the catalog that unpacks to at most most bytes, and takes no more memory.
 // If the file is damaged, decode returns the summaries before the damage with the error.
@@ -217,7 +230,8 @@ func decode(data []byte, most int64) (lines []*Summary, err error) {
 			return lines, fmt.Errorf("line %d: %w", len(lines)+1, err)
 		}
 		if !fs.ValidPath(s.Bag) { // others write these files, and a name is used as a path
-			return lines, fmt.Errorf("line %d: %.80q is no name of a bag below the place", len(lines)+1, s.Bag)
+			return lines, fmt.Errorf("line %d: %.80q is no name of a bag below the place", len(lines)+1,
+				s.Bag)
 		}
 		lines = append(lines, s)
 		if left.N -= s.overhead(); left.N < 0 {

@@ -55,7 +55,8 @@ func (w *Writer) Add(ctx context.Context, bag string, size int64, sha256 string,
 	}
 	s, err := Summarize(file, size, bagfmt.ReaderOptions{IndexOnly: true, FutureVersion: true})
 	if err != nil {
-		w.log.Warn("no summary of a bag for gobag find: the bag cannot be read", zap.String("bag", bag), zap.Error(err))
+		w.log.Warn("no summary of a bag for gobag find: the bag cannot be read", zap.String("bag", bag),
+			zap.Error(err))
 		return nil
 	}
 	s.Bag, s.SHA256, s.Robot = bag, sha256, cmp.Or(s.Robot, thisHost())
@@ -68,7 +69,8 @@ func (w *Writer) Add(ctx context.Context, bag string, size int64, sha256 string,
 			return err
 		}
 		w.denied = true
-		w.log.Warn("The store takes no summaries of bags for gobag find: run gobag index to write them", zap.Stringer("to", w.bucket), zap.String("reason", store.Message(err)))
+		w.log.Warn("The store takes no summaries of bags for gobag find: run gobag index to write them",
+			zap.Stringer("to", w.bucket), zap.String("reason", store.Message(err)))
 		return nil
 	}
 	w.added++
@@ -77,7 +79,8 @@ func (w *Writer) Add(ctx context.Context, bag string, size int64, sha256 string,
 	}
 	if err := w.merge(ctx); err != nil && !passing(ctx, err) {
 		w.unmerged = true
-		w.log.Warn("Summaries of bags for gobag find are not merged: run gobag index to merge them", zap.Stringer("to", w.bucket), zap.String("reason", store.Message(err)))
+		w.log.Warn("Summaries of bags for gobag find are not merged: run gobag index to merge them",
+			zap.Stringer("to", w.bucket), zap.String("reason", store.Message(err)))
 	}
 	return nil
 }
@@ -123,7 +126,8 @@ func (w *Writer) merge(ctx context.Context) error {
 		if errors.Is(err, store.ErrTooLarge) {
 			return // gobag index merges them
 		}
-		w.log.Warn("a damaged summary for gobag find is dropped: run gobag index where bags are read", zap.String("file", file), zap.Error(err))
+		w.log.Warn("a damaged summary for gobag find is dropped: run gobag index where bags are read",
+			zap.String("file", file), zap.Error(err))
 	})
 	if err != nil {
 		return err

@@ -1,7 +1,9 @@
-// Package definitions finds message definitions of ROS 1 where users have them: in folders of .msg files, in
-// recordings, at nodes that are running, in installed packages, and in the table of the types that ship with noetic.
+// Package definitions finds message definitions of ROS 1 where users have them: in folders of .msg files,
+// in recordings, at nodes that are running, in installed packages, and in the table of the types that
+// ship with noetic.
 //
-// A Set is what one of these places knows; a List asks several. The package compares nothing: package mismatch does.
+// A Set is what one of these places knows; a List asks several. The package compares nothing: package
+// mismatch does.
 package definitions
 
 import (
@@ -83,12 +85,13 @@ func (ros1) own(typ string) (text string, ok bool, err error) {
 // recorded has the definitions of connections.
 type recorded map[string][]mismatch.Definition
 
-// OfConnections returns the definitions that connections have. Those whose text does not have their md5sum are
-// left out.
+// OfConnections returns the definitions that connections have. Those whose text does not have their
+// md5sum are left out.
 func OfConnections(conns []*rosbag.Connection) Set {
 	all := make(recorded)
 	for _, c := range conns {
-		all.add(mismatch.Definition{Type: c.Header.Type(), MD5Sum: strings.ToLower(c.Header.MD5Sum()), Text: c.Header.MessageDefinition()})
+		all.add(mismatch.Definition{Type: c.Header.Type(), MD5Sum: strings.ToLower(c.Header.MD5Sum()),
+			Text: c.Header.MessageDefinition()})
 	}
 	return all
 }
@@ -123,7 +126,9 @@ func Wanted(s Set, typ string) (d mismatch.Definition, ok bool, err error) {
 	case err != nil || len(all) == 0:
 		return d, false, err
 	case slices.ContainsFunc(all, func(k mismatch.Definition) bool { return k.MD5Sum != all[0].MD5Sum }):
-		return d, false, fmt.Errorf("two versions of %s are there, with the md5sums %s and %s; name a place with one", typ, all[0].MD5Sum, all[len(all)-1].MD5Sum)
+		return d, false,
+			fmt.Errorf("two versions of %s are there, with the md5sums %s and %s; name a place with one", typ,
+				all[0].MD5Sum, all[len(all)-1].MD5Sum)
 	}
 	return all[0], true, nil
 }

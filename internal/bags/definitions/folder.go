@@ -18,8 +18,8 @@ type folder struct {
 	rest  List // knows types that files need and that are not there
 }
 
-// OfFolder returns the definitions of the .msg files of packages, as genmsg would make them. fsys and name are those of
-// msgfiles.New. rest knows the types that packages need and that are not there.
+// OfFolder returns the definitions of the .msg files of packages, as genmsg would make them. fsys and
+// name are those of msgfiles.New. rest knows the types that packages need and that are not there.
 func OfFolder(fsys fs.FS, name string, rest ...Set) (Set, error) {
 	files, err := msgfiles.New(fsys, name)
 	if err != nil {
@@ -37,7 +37,8 @@ func OpenFolder(name string, rest ...Set) (Set, error) {
 	return &folder{files, rest}, nil
 }
 
-// Find implements mismatch.Known: it puts a definition together as genmsg does, each text as it is in its file.
+// Find implements mismatch.Known: it puts a definition together as genmsg does, each text as it is in its
+// file.
 func (f *folder) Find(typ string) ([]mismatch.Definition, error) {
 	if _, ok, err := f.own(typ); !ok || err != nil {
 		return nil, err

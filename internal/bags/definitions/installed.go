@@ -23,8 +23,8 @@ type installed struct {
 	found   map[string][]mismatch.Definition // what Find has returned
 }
 
-// Installed returns the definitions of the message packages for Python that ROS uses in this environment: those in
-// PYTHONPATH, and those in the folders of the system, in this order.
+// Installed returns the definitions of the message packages for Python that ROS uses in this environment:
+// those in PYTHONPATH, and those in the folders of the system, in this order.
 func Installed() Set { return InstalledIn(pythonFolders()...) }
 
 // InstalledIn returns the definitions of the message packages for Python in folders.
@@ -32,8 +32,8 @@ func InstalledIn(folders ...string) Set {
 	return &installed{folders, make(map[string][]mismatch.Definition)}
 }
 
-// pythonFolders returns where Python looks for the packages of ROS. A shell in which ROS was not set up still finds those
-// of the releases on the disk.
+// pythonFolders returns where Python looks for the packages of ROS. A shell in which ROS was not set up
+// still finds those of the releases on the disk.
 func pythonFolders() []string {
 	all := filepath.SplitList(os.Getenv("PYTHONPATH"))
 	all = slices.DeleteFunc(all, func(dir string) bool { return !filepath.IsAbs(dir) })
@@ -93,8 +93,8 @@ func readClass(path string) (string, error) {
 	return string(b), err
 }
 
-// textOfClass returns the definition in a class that genpy has made: a string in three quotes, in which only quotes are
-// escaped.
+// textOfClass returns the definition in a class that genpy has made: a string in three quotes, in which
+// only quotes are escaped.
 func textOfClass(class string) (text string, ok bool) {
 	const quotes = `"""`
 	_, rest, ok := strings.Cut(class, "\n  _full_text = "+quotes)
@@ -115,8 +115,8 @@ func textOfClass(class string) (text string, ok bool) {
 	return "", false
 }
 
-// IsBare reports whether a definition is that of the table of noetic, which lacks comments, and not also one of here, which is
-// what is installed.
+// IsBare reports whether a definition is that of the table of noetic, which lacks comments, and not also
+// one of here, which is what is installed.
 func IsBare(d mismatch.Definition, here Set) bool {
 	text, _, ok := noetic.Definition(d.Type)
 	if !ok || text != d.Text {
@@ -126,7 +126,8 @@ func IsBare(d mismatch.Definition, here Set) bool {
 	return err != nil || !slices.Contains(all, d)
 }
 
-// asInstalled has the definitions of a set, with the texts that are installed where these have the same md5sums.
+// asInstalled has the definitions of a set, with the texts that are installed where these have the same
+// md5sums.
 type asInstalled struct {
 	Set
 	installed Set
@@ -144,7 +145,8 @@ func (s asInstalled) Find(typ string) ([]mismatch.Definition, error) {
 	}
 	all = slices.Clone(all)
 	for i, d := range all {
-		if at := slices.IndexFunc(here, func(h mismatch.Definition) bool { return h.MD5Sum == d.MD5Sum }); at >= 0 {
+		if at := slices.IndexFunc(here,
+			func(h mismatch.Definition) bool { return h.MD5Sum == d.MD5Sum }); at >= 0 {
 			all[i].Text = here[at].Text
 		}
 	}

@@ -13,17 +13,20 @@ import (
 
 // Places that are no files.
 const (
-	NoeticName    = "noetic"    // the table of noetic, with the texts that are installed if their md5sums are the same
-	InstalledName = "installed" // the message packages for Python of this machine
+	// the table of noetic, with the texts that are installed if their md5sums are the same
+	NoeticName = "noetic"
+	// the message packages for Python of this machine
+	InstalledName = "installed"
 )
 
 // LivePrefix begins a place that is a topic of a graph.
 const LivePrefix = "ros://"
 
-// Open opens the sets of places, in their order: folders, recordings, NoeticName, InstalledName. live opens those that
-// begin with LivePrefix; nil refuses them. A folder that lacks what its messages are made of takes it from the other
-// places, from what is installed, and from the table of noetic.
-func Open(ctx context.Context, places []string, o bags.Options, live func(topic string) (Set, error)) (List, error) {
+// Open opens the sets of places, in their order: folders, recordings, NoeticName, InstalledName. live
+// opens those that begin with LivePrefix; nil refuses them. A folder that lacks what its messages are
+// made of takes it from the other places, from what is installed, and from the table of noetic.
+func Open(ctx context.Context, places []string, o bags.Options, live func(topic string) (Set, error)) (List,
+	error) {
 	var all List
 	var folders []*folder
 	here := Installed()
@@ -44,10 +47,12 @@ func Open(ctx context.Context, places []string, o bags.Options, live func(topic 
 	return all, nil
 }
 
-func open(ctx context.Context, place string, o bags.Options, live func(topic string) (Set, error), here Set) (Set, error) {
+func open(ctx context.Context, place string, o bags.Options, live func(topic string) (Set, error),
+	here Set) (Set, error) {
 	if topic, ok := strings.CutPrefix(place, LivePrefix); ok {
 		if live == nil {
-			return nil, errors.New("no graph is asked for definitions here; name a folder, a recording or " + NoeticName)
+			return nil, errors.New("no graph is asked for definitions here; name a folder, a recording or " +
+				NoeticName)
 		}
 		return live(topic)
 	}

@@ -16,9 +16,10 @@ type moment struct {
 	time  rosbag.Time
 }
 
-// copies reports whether one bag is a copy of the other, or of a part of it: whether at least half of the messages at the
-// beginning of the time that both have in common come at exactly the same times. Then messages are paired by their times
-// first. It looks at what keep selects, and leaves it to the passes to report what cannot be read.
+// copies reports whether one bag is a copy of the other, or of a part of it: whether at least half of the
+// messages at the beginning of the time that both have in common come at exactly the same times. Then
+// messages are paired by their times first. It looks at what keep selects, and leaves it to the passes to
+// report what cannot be read.
 func copies(ctx context.Context, bags [2]rosbag.Source, keep func(*rosbag.Connection) bool) bool {
 	from, to := bags[0].Info().Start, bags[0].Info().End
 	if start := bags[1].Info().Start; from.Before(start) {
@@ -33,7 +34,8 @@ func copies(ctx context.Context, bags [2]rosbag.Source, keep func(*rosbag.Connec
 	var lists [2][]moment
 	for s := range lists {
 		lists[s] = moments(bags[s], rosbag.Query{Start: from, Reuse: true, Cancel: ctx.Done(), Keep: keep})
-		if n := len(lists[s]); n == probed && lists[s][n-1].time.Before(to) { // the other one is not compared beyond
+		// the other one is not compared beyond
+		if n := len(lists[s]); n == probed && lists[s][n-1].time.Before(to) {
 			to = lists[s][n-1].time
 		}
 	}

@@ -21,8 +21,8 @@ type detail struct {
 	sums   [2]align.Digest // of the message in each bag
 }
 
-// detail adds the differences that the report shows: the first of each stream, then the second of each, and so
-// on, until there are enough.
+// detail adds the differences that the report shows: the first of each stream, then the second of each,
+// and so on, until there are enough.
 func (c *comparison) detail(r *report.Report, all []*stream) error {
 	var list []detail
 	for _, st := range all {
@@ -34,7 +34,8 @@ func (c *comparison) detail(r *report.Report, all []*stream) error {
 	slices.SortStableFunc(list, func(a, b detail) int { return cmp.Compare(a.round, b.round) })
 	list = list[:min(len(list), c.o.Details)]
 	slices.SortStableFunc(list, func(a, b detail) int {
-		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Publisher, b.Publisher), cmp.Compare(a.At().Number, b.At().Number))
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Publisher, b.Publisher),
+			cmp.Compare(a.At().Number, b.At().Number))
 	})
 	var types msgdef.Cache
 	for _, d := range list {
@@ -66,7 +67,8 @@ var errGone = errors.New("it is not there any more")
 
 // read reads a message of a difference again. It finds the message by its stream, its time and its payload.
 func (c *comparison) read(s Side, d *detail, at rosbag.Time) (*rosbag.Message, error) {
-	q := rosbag.Query{Start: at, End: at, Keep: func(conn *rosbag.Connection) bool { return slices.Contains(d.stream.conns[s], conn) }}
+	q := rosbag.Query{Start: at, End: at,
+		Keep: func(conn *rosbag.Connection) bool { return slices.Contains(d.stream.conns[s], conn) }}
 	cursor := c.bags[s].Cursor(q)
 	defer cursor.Close()
 	for {

@@ -1,11 +1,11 @@
 // Package diff compares two bags: topics, connection headers, the payloads of each
 // publisher in their order, and times.
 //
-// Both bags are read side by side, whatever their size. While both bags agree about a publisher, nothing of its
-// messages is kept; from the first difference on, 16 bytes of each message are, of at most maxKept messages of
-// all publishers. Publishers for which there is no room are compared in another pass over the bags. A publisher
-// that needs more room alone is compared piece by piece. Package align compares what was kept. The messages
-// that the report shows are read again.
+// Both bags are read side by side, whatever their size. While both bags agree about a publisher, nothing
+// of its messages is kept; from the first difference on, 16 bytes of each message are, of at most maxKept
+// messages of all publishers. Publishers for which there is no room are compared in another pass over the
+// bags. A publisher that needs more room alone is compared piece by piece. Package align compares what
+// was kept. The messages that the report shows are read again.
 //
 // The packages below are pure: align, headers and fields compare, and report holds the result.
 //
@@ -33,17 +33,18 @@ type Options struct {
 	ByHeader  bool
 	Tolerance time.Duration
 
-	// Times, if not nil, is how far the times of two messages may differ. Spacing, if not nil, is how far they
-	// may differ once the median of all differences is subtracted from each. If both are nil, another time is a
-	// difference only where one bag is a copy of the other, so that most messages have the same time in both.
-	// Otherwise, as for a recording of playback, the report only says how far the times differ.
+	// Times, if not nil, is how far the times of two messages may differ. Spacing, if not nil, is how far
+	// they may differ once the median of all differences is subtracted from each. If both are nil,
+	// another time is a difference only where one bag is a copy of the other, so that most messages have
+	// the same time in both. Otherwise, as for a recording of playback, the report only says how far the
+	// times differ.
 	Times, Spacing *time.Duration
 
 	Details int // messages that the report shows in detail
 	Workers int // goroutines that unpack chunks of each bag; zero starts none
 
-	// Damaged is called for what cannot be read of a bag. An error that it returns ends Compare, which returns
-	// it. If Damaged is nil, only Report.Complete shows that there is damage.
+	// Damaged is called for what cannot be read of a bag. An error that it returns ends Compare, which
+	// returns it. If Damaged is nil, only Report.Complete shows that there is damage.
 	Damaged func(Side, error) error
 }
 
@@ -79,7 +80,8 @@ func (c *comparison) compare() (*report.Report, error) {
 			inBoth[conn] = len(t.streams) > 0
 		}
 	}
-	c.byTime = !c.o.ByHeader && copies(c.ctx, c.bags, func(conn *rosbag.Connection) bool { return inBoth[conn] })
+	c.byTime = !c.o.ByHeader &&
+		copies(c.ctx, c.bags, func(conn *rosbag.Connection) bool { return inBoth[conn] })
 	var all []*stream
 	for _, t := range c.topics {
 		all = append(all, t.streams...)

@@ -21,8 +21,8 @@ type pass struct {
 	of      map[*rosbag.Connection]*stream // the stream of each connection
 	kept    [2]int                         // the number of messages in lists, for each bag
 
-	// ahead is the part of kept in streams in which the bags agree so far: messages that the other bag has yet
-	// to come to.
+	// ahead is the part of kept in streams in which the bags agree so far: messages that the other bag
+	// has yet to come to.
 	ahead [2]int
 
 	reached [2]rosbag.Time     // the time of the latest message of each bag
@@ -42,7 +42,8 @@ func (c *comparison) run(streams []*stream) (again []*stream, err error) {
 	var cursors [2]rosbag.Cursor
 	for s := range cursors {
 		p.repeats[s] = rosbag.FindRepeats(c.bags[s])
-		cursors[s] = c.bags[s].Cursor(rosbag.Query{Workers: c.o.Workers, Reuse: true, Keep: func(conn *rosbag.Connection) bool { return p.of[conn] != nil }})
+		cursors[s] = c.bags[s].Cursor(rosbag.Query{Workers: c.o.Workers, Reuse: true,
+			Keep: func(conn *rosbag.Connection) bool { return p.of[conn] != nil }})
 		defer cursors[s].Close()
 	}
 	if err := p.read(cursors); err != nil {
@@ -54,9 +55,9 @@ func (c *comparison) run(streams []*stream) (again []*stream, err error) {
 	return slices.DeleteFunc(slices.Clone(streams), func(st *stream) bool { return st.tally != nil }), nil
 }
 
-// read reads both bags to their ends. The next message is one of the bag that is less ahead or, if that is
-// equal, of which less is kept: so few messages have to wait for the other bag. By time, it is one of the bag that has
-// come less far.
+// read reads both bags to their ends. The next message is one of the bag that is less ahead or, if that
+// is equal, of which less is kept: so few messages have to wait for the other bag. By time, it is one of
+// the bag that has come less far.
 func (p *pass) read(cursors [2]rosbag.Cursor) error {
 	var ended [2]bool
 	for n := 0; !ended[A] || !ended[B]; n++ {
@@ -126,8 +127,9 @@ func (p *pass) count(st *stream, sign int) {
 	}
 }
 
-// shrink makes room at the stream that keeps most. If messages are paired by time, if the stream keeps about as many of
-// each bag, or if it is the only one, some of them are compared. Otherwise the stream is put off to another pass.
+// shrink makes room at the stream that keeps most. If messages are paired by time, if the stream keeps
+// about as many of each bag, or if it is the only one, some of them are compared. Otherwise the stream is
+// put off to another pass.
 func (p *pass) shrink() {
 	kept := func(st *stream) int { return st.tally.kept(A) + st.tally.kept(B) }
 	most := slices.MaxFunc(p.streams, func(a, b *stream) int { return cmp.Compare(kept(a), kept(b)) })

@@ -10,8 +10,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// maxSamples is how many differences of time of a stream are kept for percentiles. Of a stream with more messages
-// they are a random sample.
+// maxSamples is how many differences of time of a stream are kept for percentiles. Of a stream with more
+// messages they are a random sample.
 const maxSamples = 1 << 13
 
 // spread is how far the times of a stream differ between the bags.

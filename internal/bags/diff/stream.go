@@ -18,8 +18,8 @@ type topic struct {
 	streams []*stream // none if only one bag has the topic
 }
 
-// stream is a sequence of messages that is compared in order: the messages of one publisher on one topic or, if
-// the bags name the publishers differently, all messages on the topic.
+// stream is a sequence of messages that is compared in order: the messages of one publisher on one topic
+// or, if the bags name the publishers differently, all messages on the topic.
 type stream struct {
 	topic     *topic
 	publisher string // the callerid, if the topic has several streams
@@ -82,7 +82,9 @@ func (t *topic) findStreams(counts [2]map[*rosbag.Connection]uint64, byHeader bo
 	matched := slices.Equal(heard[A], heard[B]) || slices.Equal(publishers[A], publishers[B])
 	t.Headers = CompareHeaders(t.conns[A], t.conns[B], matched)
 	if !matched && (len(publishers[A]) > 1 || len(publishers[B]) > 1) {
-		t.Notes = append(t.Notes, fmt.Sprintf("compared as one stream, because its publishers are %s in A and %s in B", enumerated(publishers[A]), enumerated(publishers[B])))
+		t.Notes = append(t.Notes,
+			fmt.Sprintf("compared as one stream, because its publishers are %s in A and %s in B",
+				enumerated(publishers[A]), enumerated(publishers[B])))
 	}
 	byName := make(map[string]*stream)
 	for s := range t.conns {

@@ -9,7 +9,8 @@ import (
 
 // summary makes the report of what was found in the streams.
 func (c *comparison) summary(all []*stream) (*report.Report, error) {
-	r := &report.Report{Same: true, Complete: c.complete, Topics: []report.Topic{}, Differences: []report.Difference{}}
+	r := &report.Report{Same: true, Complete: c.complete, Topics: []report.Topic{},
+		Differences: []report.Difference{}}
 	r.A.Version, r.B.Version = c.bags[A].Info().Version, c.bags[B].Info().Version
 	r.Times = c.measure(all)
 	var differences uint64
@@ -53,7 +54,9 @@ func (c *comparison) measure(all []*stream) report.Times {
 	t.Shift, t.P50, t.P99 = report.Seconds(shift), report.Seconds(p[0]), report.Seconds(p[1])
 	for _, st := range all {
 		if off, at := st.tally.times.furthest(shift); report.Seconds(off) > t.Max {
-			t.Max, t.Furthest = report.Seconds(off), &report.Place{Topic: st.topic.Name, Publisher: st.publisher, Number: at.number + 1, Time: report.Stamp(at.time)}
+			t.Max, t.Furthest = report.Seconds(off),
+				&report.Place{Topic: st.topic.Name, Publisher: st.publisher, Number: at.number + 1,
+					Time: report.Stamp(at.time)}
 		}
 	}
 	t.Count = c.o.Times != nil || c.o.Spacing != nil || 2*t.Identical > count
@@ -71,7 +74,9 @@ func (c *comparison) summarize(t *topic, times *report.Times) {
 			t.Notes = append(t.Notes, "messages"+of+" begin with no header: paired in their order")
 		}
 		if x.byNumber > 0 {
-			t.Notes = append(t.Notes, fmt.Sprintf("messages%s from %d on are paired by their number: too few of them agree", of, x.byNumber))
+			t.Notes = append(t.Notes,
+				fmt.Sprintf("messages%s from %d on are paired by their number: too few of them agree", of,
+					x.byNumber))
 		}
 		off, differ := c.timeOff(x, times)
 		if differ {

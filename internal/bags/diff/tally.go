@@ -17,8 +17,8 @@ type tally struct {
 	last  [2]align.Digest // of the messages before those
 	apart bool            // the first messages in lists differ
 
-	// repeated has the numbers of messages, from 0, that a cut of a recording repeats at its start with the time of
-	// the cut: that they have another time is no difference.
+	// repeated has the numbers of messages, from 0, that a cut of a recording repeats at its start with
+	// the time of the cut: that they have another time is no difference.
 	repeated [2][]uint64
 
 	counts   report.Counts // of them OtherTimes are pairs whose times differ by more than limit
@@ -32,19 +32,21 @@ type tally struct {
 }
 
 func newTally(o Options, byHeader, byTime bool) *tally {
-	t := &tally{rule: align.Rule{ByTime: byTime, ByStamp: byHeader, Tolerance: int64(o.Tolerance)}, room: o.Details}
+	t := &tally{rule: align.Rule{ByTime: byTime, ByStamp: byHeader, Tolerance: int64(o.Tolerance)},
+		room: o.Details}
 	if o.Times != nil {
 		t.limit = *o.Times
 	}
 	return t
 }
 
-// add adds the next message of a bag. While the bags agree, the message is kept only until the other bag comes to
-// its counterpart.
+// add adds the next message of a bag. While the bags agree, the message is kept only until the other bag
+// comes to its counterpart.
 func (t *tally) add(s Side, m align.Item, stamp int64) {
 	q, o := &t.lists[s], &t.lists[s.other()]
 	if !t.apart && len(o.Items) > 0 {
-		if x := [2]align.Item{m, m}; o.Items[0].Sum == m.Sum && (!t.rule.ByTime || o.Items[0].Time == m.Time) {
+		if x := [2]align.Item{m, m}; o.Items[0].Sum == m.Sum &&
+			(!t.rule.ByTime || o.Items[0].Time == m.Time) {
 			x[s.other()] = o.Items[0]
 			t.timesOf(t.first, x)
 			t.counts.Equal++
@@ -95,9 +97,9 @@ func (t *tally) settle() { t.settleFirst([2]int{t.kept(A), t.kept(B)}) }
 // sureRun is how many equal messages in a row a run needs so that lists that are too long are cut after it.
 const sureRun = 64
 
-// settleSome compares and removes at least half of the messages in the lists: those up to the end of the last run
-// of at least sureRun messages. If there is no such run, it takes of each list as many messages as the shorter
-// list has, or half of the list if that is more.
+// settleSome compares and removes at least half of the messages in the lists: those up to the end of the
+// last run of at least sureRun messages. If there is no such run, it takes of each list as many messages
+// as the shorter list has, or half of the list if that is more.
 func (t *tally) settleSome() {
 	lens := [2]int{t.kept(A), t.kept(B)}
 	if to, ok := t.halfTime(); ok {
@@ -107,15 +109,16 @@ func (t *tally) settleSome() {
 	n := min(lens[A], lens[B])
 	to := [2]int{max(n, (lens[A]+1)/2), max(n, (lens[B]+1)/2)}
 	for _, same := range align.Compare(&t.lists[A], &t.lists[B], t.rule).Same {
-		if end := [2]int{same.A + same.N, same.B + same.N}; same.N >= sureRun && 2*(end[A]+end[B]) >= lens[A]+lens[B] {
+		if end := [2]int{same.A + same.N, same.B + same.N}; same.N >= sureRun &&
+			2*(end[A]+end[B]) >= lens[A]+lens[B] {
 			to = end
 		}
 	}
 	t.settleFirst(to)
 }
 
-// halfTime returns, if messages are paired by time, how many of each list are before the message in the middle of the
-// longer list. ok is false if none are.
+// halfTime returns, if messages are paired by time, how many of each list are before the message in the
+// middle of the longer list. ok is false if none are.
 func (t *tally) halfTime() (n [2]int, ok bool) {
 	longer := t.lists[A].Items
 	if t.kept(B) > t.kept(A) {
@@ -126,7 +129,8 @@ func (t *tally) halfTime() (n [2]int, ok bool) {
 	}
 	at := longer[len(longer)/2].Time
 	for s := range n {
-		n[s], _ = slices.BinarySearchFunc(t.lists[s].Items, at, func(m align.Item, at rosbag.Time) int { return m.Time.Compare(at) })
+		n[s], _ = slices.BinarySearchFunc(t.lists[s].Items, at,
+			func(m align.Item, at rosbag.Time) int { return m.Time.Compare(at) })
 	}
 	return n, n[A]+n[B] > 0
 }
@@ -139,7 +143,8 @@ func (t *tally) settleFirst(n [2]int) {
 		t.byNumber = t.first[A] + uint64(r.ByNumber) + 1
 	}
 	paired := func(i, j int) {
-		t.timesOf([2]uint64{t.first[A] + uint64(i), t.first[B] + uint64(j)}, [2]align.Item{lists[A].Items[i], lists[B].Items[j]})
+		t.timesOf([2]uint64{t.first[A] + uint64(i), t.first[B] + uint64(j)},
+			[2]align.Item{lists[A].Items[i], lists[B].Items[j]})
 	}
 	for _, same := range r.Same {
 		t.counts.Equal += uint64(same.N)

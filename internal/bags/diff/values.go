@@ -35,7 +35,8 @@ func compareValues(d msgdiff.Difference) report.Change {
 // valueText prints a value in a few words.
 func valueText(v rosmsg.Value) string {
 	switch v.Kind() {
-	case rosmsg.Bool, rosmsg.Int8, rosmsg.Int16, rosmsg.Int32, rosmsg.Int64, rosmsg.Uint8, rosmsg.Uint16, rosmsg.Uint32, rosmsg.Uint64,
+	case rosmsg.Bool, rosmsg.Int8, rosmsg.Int16, rosmsg.Int32, rosmsg.Int64, rosmsg.Uint8, rosmsg.Uint16,
+		rosmsg.Uint32, rosmsg.Uint64,
 		rosmsg.Float32, rosmsg.Float64:
 		x, _ := v.Decode() // of a number the bytes are there, as msgdiff has read them
 		return fmt.Sprint(x)
@@ -98,7 +99,8 @@ func compareTexts(a, b string) (x, y string) {
 		for cut < n && !utf8.RuneStart(a[cut]) {
 			cut++
 		}
-		return "..." + strconv.Quote(report.Shortened(a[cut:])), "..." + strconv.Quote(report.Shortened(b[cut:]))
+		return "..." + strconv.Quote(report.Shortened(a[cut:])),
+			"..." + strconv.Quote(report.Shortened(b[cut:]))
 	}
 	return strconv.Quote(report.Shortened(a)), strconv.Quote(report.Shortened(b))
 }

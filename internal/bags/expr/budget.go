@@ -14,11 +14,15 @@ var ErrBudget = errors.New("the evaluation takes too much")
 // Limits of one evaluation. A unit is one step, and in memory the 16 bytes that a value takes in a
 // list; a string has a unit for each 16 of its bytes.
 const (
-	unitBytes  = 16
-	maxMemory  = 4 << 20 / unitBytes // units that an evaluation creates, garbage included
-	maxSteps   = 1 << 24             // below a second; more for messages of more than 128 KiB:
-	stepsAByte = 128                 // for each byte of the message, so that a pass over all of it is possible
-	maxNesting = 100                 // of lists and maps in each other
+	unitBytes = 16
+	// units that an evaluation creates, garbage included
+	maxMemory = 4 << 20 / unitBytes
+	// below a second; more for messages of more than 128 KiB:
+	maxSteps = 1 << 24
+	// for each byte of the message, so that a pass over all of it is possible
+	stepsAByte = 128
+	// of lists and maps in each other
+	maxNesting = 100
 
 	// maxPattern bounds regular expressions that are no constants. Their programs take up to 6 KiB
 	// of memory and 150 instructions for each byte.
@@ -27,10 +31,12 @@ const (
 )
 
 var (
-	errMemory  = fmt.Errorf("%w: more than %d MiB of memory for one message", ErrBudget, maxMemory*unitBytes>>20)
+	errMemory = fmt.Errorf("%w: more than %d MiB of memory for one message", ErrBudget,
+		maxMemory*unitBytes>>20)
 	errSteps   = fmt.Errorf("%w: too many steps for one message", ErrBudget)
 	errNesting = fmt.Errorf("%w: lists are nested more than %d deep", ErrBudget, maxNesting)
-	errPattern = fmt.Errorf("%w: a regular expression of more than %d bytes that is no constant", ErrBudget, maxPattern)
+	errPattern = fmt.Errorf("%w: a regular expression of more than %d bytes that is no constant", ErrBudget,
+		maxPattern)
 )
 
 // units is a number of units. Products of sizes cannot overflow it.
@@ -61,8 +67,8 @@ func (b *budget) spend(steps, memory units) {
 	}
 }
 
-// size returns the size of a value with all that is in it. It stops when the value is larger than the steps that are
-// left.
+// size returns the size of a value with all that is in it. It stops when the value is larger than the
+// steps that are left.
 func (b *budget) size(x any) units {
 	s := sizer{left: b.steps}
 	s.measure(x, 0)

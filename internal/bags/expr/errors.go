@@ -38,10 +38,12 @@ func explain(err error) error {
 	var f *file.Error
 	if errors.As(err, &f) {
 		reason := reworded(f.Message)
-		if strings.HasPrefix(f.Message, "invalid number of arguments (expected 1, got ") && strings.Contains(f.Snippet, "round(") {
+		if strings.HasPrefix(f.Message, "invalid number of arguments (expected 1, got ") &&
+			strings.Contains(f.Snippet, "round(") {
 			reason += ": write round(x * 100) / 100 for round(x, 2)"
 		}
-		return &ExpressionError{Line: f.Line, Column: f.Column + 1, Reason: reason, Snippet: f.Snippet, Err: f.Prev}
+		return &ExpressionError{Line: f.Line, Column: f.Column + 1, Reason: reason, Snippet: f.Snippet,
+			Err: f.Prev}
 	}
 	return &ExpressionError{Reason: err.Error(), Err: err}
 }
@@ -58,7 +60,8 @@ func reworded(text string) string {
 		return "unexpected " + m[1]
 	case strings.HasPrefix(text, "unexpected token EOF"), text == "unexpected end of expression":
 		return "incomplete"
-	case strings.HasPrefix(text, "invalid operation: in (") && strings.HasSuffix(text, " and string)"), text == `operator "in" not defined on string`:
+	case strings.HasPrefix(text, "invalid operation: in (") && strings.HasSuffix(text, " and string)"),
+		text == `operator "in" not defined on string`:
 		return `"in" finds an element of a list: to find a part of a text write TEXT contains PART, such as topic contains "imu"`
 	case strings.ContainsAny(text, "“”‘’„«»"):
 		return text + `: write text between " or '`

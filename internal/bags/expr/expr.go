@@ -91,7 +91,8 @@ type environment struct {
 
 // environmentOf returns what is the same for all messages of a connection.
 func environmentOf(c *rosbag.Connection) environment {
-	return environment{Topic: topicmatch.Rooted(c.Topic), Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum(), CallerID: c.Header.CallerID()}
+	return environment{Topic: topicmatch.Rooted(c.Topic), Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum(),
+		CallerID: c.Header.CallerID()}
 }
 
 type typeKey struct{ name, md5sum, definition string }
@@ -127,7 +128,8 @@ func compile(text string, more ...expr.Option) (*Program, error) {
 	err := p.machine.compile(text, append([]expr.Option{
 		expr.Env(environment{}),
 		expr.Function(lookupName, p.lookup, new(func(int) any)),
-		expr.Patch(&patcher{program: p, calls: make(map[ast.Node]int), members: make(map[ast.Node]string), fields: make(map[ast.Node]string)}),
+		expr.Patch(&patcher{program: p, calls: make(map[ast.Node]int), members: make(map[ast.Node]string),
+			fields: make(map[ast.Node]string)}),
 	}, more...)...)
 	if err != nil {
 		return nil, err
@@ -294,8 +296,8 @@ func (p *Program) stateOf(conn *rosbag.Connection) (*typeState, error) {
 	return s, s.err
 }
 
-// Replaced returns what is wrong with definitions of messages that the expression was asked about, and what is used
-// instead: each text once.
+// Replaced returns what is wrong with definitions of messages that the expression was asked about, and
+// what is used instead: each text once.
 func (p *Program) Replaced() []string { return p.replaced }
 
 func (p *Program) newState(key typeKey) *typeState {

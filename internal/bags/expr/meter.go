@@ -28,9 +28,9 @@ const (
 	callName = " call"
 )
 
-// machine evaluates an expression within the budget. The library checks memory only after it was allocated, and counts
-// neither steps nor strings. So the expression is changed before it is compiled: each operation that takes more than a
-// constant time becomes a call that spends from the budget first.
+// machine evaluates an expression within the budget. The library checks memory only after it was
+// allocated, and counts neither steps nor strings. So the expression is changed before it is compiled:
+// each operation that takes more than a constant time becomes a call that spends from the budget first.
 type machine struct {
 	code  *vm.Program
 	vm    vm.VM
@@ -43,7 +43,8 @@ type machine struct {
 // keptMemory is the number of units that an evaluation may leave in memory until the next evaluation.
 const keptMemory = maxMemory / 64
 
-// loop is a function with a predicate. It spends for all elements at once, before the predicate sees the first.
+// loop is a function with a predicate. It spends for all elements at once, before the predicate sees the
+// first.
 type loop struct{ steps, memory units } // for each element
 
 // call is a function without a predicate, or an operator.
@@ -55,10 +56,12 @@ type call struct {
 // compile compiles an expression, with the options of the library.
 func (m *machine) compile(text string, options ...expr.Option) error {
 	if len(text) > maxBytes {
-		return &ExpressionError{Reason: fmt.Sprintf("expression of %d bytes, at most %d", len(text), maxBytes)}
+		return &ExpressionError{Reason: fmt.Sprintf("expression of %d bytes, at most %d", len(text),
+			maxBytes)}
 	}
 	config := conf.CreateNew()
-	for _, option := range append(options, expr.AsBool(), expr.MaxNodes(maxNodes), expr.Function(loopName, m.loop), expr.Function(callName, m.call)) {
+	for _, option := range append(options, expr.AsBool(), expr.MaxNodes(maxNodes),
+		expr.Function(loopName, m.loop), expr.Function(callName, m.call)) {
 		option(config)
 	}
 	for name := range config.Disabled {
@@ -91,8 +94,8 @@ func (m *machine) compile(text string, options ...expr.Option) error {
 	return nil
 }
 
-// run evaluates the expression. messageBytes is the size of the message that it is about. The result is false with an
-// error, and for an index beyond the end of a list.
+// run evaluates the expression. messageBytes is the size of the message that it is about. The result is
+// false with an error, and for an index beyond the end of a list.
 func (m *machine) run(env any, messageBytes int) (result bool, err error) {
 	value, err := m.evaluate(m.code, env, messageBytes)
 	if beyondList(err) {
@@ -112,13 +115,14 @@ func (m *machine) evaluate(code *vm.Program, env any, messageBytes int) (value a
 	return value, err
 }
 
-// beyondList reports whether an evaluation has failed because of an index beyond the end of a list. Errors of fields
-// may quote any text of a definition, and a panic of Go is a fault of this program.
+// beyondList reports whether an evaluation has failed because of an index beyond the end of a list.
+// Errors of fields may quote any text of a definition, and a panic of Go is a fault of this program.
 func beyondList(err error) bool {
 	var f *file.Error
 	var lookup *lookupError
 	var fault goruntime.Error
-	return errors.As(err, &f) && strings.Contains(f.Message, "index out of range") && !errors.As(err, &lookup) && !errors.As(err, &fault)
+	return errors.As(err, &f) && strings.Contains(f.Message, "index out of range") &&
+		!errors.As(err, &lookup) && !errors.As(err, &fault)
 }
 
 // loop spends for a list that is about to be looped over, and returns it.
@@ -139,8 +143,8 @@ func (m *machine) call(args ...any) (any, error) {
 	return c.do(args...)
 }
 
-// ranges turns x in FROM..TO, where both are constants, into a comparison. The library does so only if it knows the
-// type of x, which it never does for a field; otherwise it makes a list of the range.
+// ranges turns x in FROM..TO, where both are constants, into a comparison. The library does so only if it
+// knows the type of x, which it never does for a field; otherwise it makes a list of the range.
 type ranges machine
 
 // Visit implements ast.Visitor.
@@ -324,14 +328,15 @@ func literal(n ast.Node) bool {
 	return ok
 }
 
-// fixed reports whether an operand is nil, a number or a bool for every message. An operand that is compared with it,
-// or added to it, is then as small.
+// fixed reports whether an operand is nil, a number or a bool for every message. An operand that is
+// compared with it, or added to it, is then as small.
 func fixed(n ast.Node) bool {
 	switch n.(type) {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NilNode:
 		return true
 	}
-	return slices.Contains([]reflect.Kind{reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64}, n.Type().Kind())
+	return slices.Contains([]reflect.Kind{reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64},
+		n.Type().Kind())
 }
 
 // constants reports whether an operand is a list of constants, which the library makes a set of.
@@ -365,7 +370,9 @@ func matching(pattern ast.Node) call {
 	if constant, ok := pattern.(*ast.StringNode); ok {
 		if re, err := regexp.Compile(constant.Value); err == nil { // otherwise the library reports the error
 			return call{
-				func(b *budget, args []any) { b.spend(b.product(args[:1])*stringUnits(len(constant.Value)), 0) },
+				func(b *budget, args []any) {
+					b.spend(b.product(args[:1])*stringUnits(len(constant.Value)), 0)
+				},
 				func(args ...any) (any, error) { return matches(re, args[0]), nil },
 			}
 		}

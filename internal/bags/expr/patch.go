@@ -34,9 +34,8 @@ type path struct {
 // partly reports whether only p.fields of the elements of the list are needed.
 func (p *path) partly() bool { return len(p.fields) > 0 && p.inPredicates == p.uses }
 
-// element is a field of the elements of an array of messages, as x in
-// any(m.list, .x > 1). It is the key of a map, and not looked up in the type, so a misspelled field would silently be
-// nil.
+// element is a field of the elements of an array of messages, as x in any(m.list, .x > 1). It is the key
+// of a map, and not looked up in the type, so a misspelled field would silently be nil.
 type element struct {
 	array string // "list"
 	text  string // "x"
@@ -45,7 +44,8 @@ type element struct {
 	missing *rosmsg.FieldError
 }
 
-// in looks for the field in the elements of a type. found is false and missing nil if the type has no such array.
+// in looks for the field in the elements of a type. found is false and missing nil if the type has no
+// such array.
 func (e *element) in(t *rosmsg.Type) (found bool, missing *rosmsg.FieldError) {
 	if _, err := t.Path(e.array + "[0]"); err != nil {
 		return false, nil
@@ -77,7 +77,8 @@ type patcher struct {
 }
 
 // withoutElements are the functions that do not return elements of their list.
-var withoutElements = []string{"all", "none", "any", "one", "count", "sum", "map", "findIndex", "findLastIndex"}
+var withoutElements = []string{"all", "none", "any", "one", "count", "sum", "map", "findIndex",
+	"findLastIndex"}
 
 // Visit sees the innermost nodes first: m becomes the lookup of the whole message,
 // m.a extends it, and so on.
@@ -159,7 +160,8 @@ func (v *patcher) predicate(n *ast.BuiltinNode) {
 			if text, ok := v.members[inner]; ok {
 				delete(v.members, inner)
 				if known {
-					v.program.elements = append(v.program.elements, element{array: v.program.paths[i].text, text: text})
+					v.program.elements = append(v.program.elements,
+						element{array: v.program.paths[i].text, text: text})
 				}
 			}
 			return false
@@ -178,7 +180,8 @@ func (v *patcher) predicate(n *ast.BuiltinNode) {
 
 func (v *patcher) replace(node *ast.Node, text string, optional bool) {
 	p := v.program
-	i := slices.IndexFunc(p.paths, func(known path) bool { return known.text == text && known.optional == optional })
+	i := slices.IndexFunc(p.paths,
+		func(known path) bool { return known.text == text && known.optional == optional })
 	if i < 0 {
 		i = len(p.paths)
 		p.paths = append(p.paths, path{text: text, optional: optional})

@@ -10,9 +10,10 @@ import (
 	"github.com/expr-lang/expr/builtin"
 )
 
-// Expressions look like those of stock, which are Python. A function of the library that has the name of one of Python
-// has the meaning of that, too, or is an error: abs, all, any, count, filter, float, len, map, max, min, reduce, split and
-// replace have it where the library accepts the arguments; the others are here.
+// Expressions look like those of stock, which are Python. A function of the library that has the name of
+// one of Python has the meaning of that, too, or is an error: abs, all, any, count, filter, float, len,
+// map, max, min, reduce, split and replace have it where the library accepts the arguments; the others
+// are here.
 
 // pythonic are the functions that the library would evaluate to something else than Python.
 var pythonic = map[string]func(args ...any) (any, error){
@@ -57,12 +58,13 @@ func library(name string, args []any) (any, error) {
 	return implementation(builtin.Builtins[builtin.Index[name]])(args...)
 }
 
-// checkPython returns an error for a call that means something else in Python: sum(list, start) would be the sum of as
-// many times start as the list has elements.
+// checkPython returns an error for a call that means something else in Python: sum(list, start) would be
+// the sum of as many times start as the list has elements.
 func checkPython(tree ast.Node) error {
 	wrong := ast.Find(tree, func(n ast.Node) bool {
 		call, ok := n.(*ast.BuiltinNode)
-		return ok && call.Name == "sum" && len(call.Arguments) == 2 && ast.Find(call.Arguments[1], isElement) == nil
+		return ok && call.Name == "sum" && len(call.Arguments) == 2 &&
+			ast.Find(call.Arguments[1], isElement) == nil
 	})
 	if wrong != nil {
 		return errors.New("sum(list, start) is not known: write start + sum(list), or sum(list, #.field) for the sum of a field")

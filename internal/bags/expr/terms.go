@@ -14,8 +14,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// terms is what the terms of an expression that is a conjunction say of many messages at once: those that do not hold
-// for a connection, or before and after a time, need not be read.
+// terms is what the terms of an expression that is a conjunction say of many messages at once: those that
+// do not hold for a connection, or before and after a time, need not be read.
 type terms struct {
 	ofConnection []*vm.Program // depend on nothing but the connection
 	others       bool          // there are others
@@ -98,7 +98,8 @@ func constant(n ast.Node) (value float64, ok bool) {
 	return float64(i), ok
 }
 
-// Admits reports whether the expression may be true for a message of a connection, and whether it is true for all.
+// Admits reports whether the expression may be true for a message of a connection, and whether it is true
+// for all.
 func (p *Program) Admits(conn *rosbag.Connection) (some, all bool) {
 	all = !p.machine.terms.others
 	env := environmentOf(conn)
@@ -112,8 +113,8 @@ func (p *Program) Admits(conn *rosbag.Connection) (some, all bool) {
 	return true, all
 }
 
-// Window returns times before and after which the expression is true for no message. The zero Time means that there is no
-// such bound.
+// Window returns times before and after which the expression is true for no message. The zero Time means
+// that there is no such bound.
 func (p *Program) Window() (start, end rosbag.Time) {
 	return p.machine.terms.start, p.machine.terms.end
 }

@@ -152,9 +152,9 @@ type Lack struct {
 // String returns the field and the reason.
 func (l Lack) String() string { return l.Field + ": " + l.Reason }
 
-// Lacking returns the fields of the expression that the message type of a connection does not
-// have, whether or not an evaluation would reach them, except fields with a ?. before them. The error is that of Keep
-// about a definition.
+// Lacking returns the fields of the expression that the message type of a connection does not have,
+// whether or not an evaluation would reach them, except fields with a ?. before them. The error is that
+// of Keep about a definition.
 func (p *Program) Lacking(conn *rosbag.Connection) ([]Lack, error) {
 	p.conn, p.state = nil, nil
 	s, err := p.stateOf(conn)

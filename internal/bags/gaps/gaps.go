@@ -1,9 +1,10 @@
-// Package gaps says what was wrong with the topics of a finished recording: where they were silent or slow, and whose
-// stamps were off. Package finding decides, as while gorecord records. A recording does not know which publishers had
-// links, so each silence counts as that of a publisher that went away: what gorecord has found is found, and more.
+// Package gaps says what was wrong with the topics of a finished recording: where they were silent or
+// slow, and whose stamps were off. Package finding decides, as while gorecord records. A recording does
+// not know which publishers had links, so each silence counts as that of a publisher that went away: what
+// gorecord has found is found, and more.
 //
-// Silent and slow topics are found by the index alone. Its times are taken span by span, so memory is that of the spans
-// which overlap. Stamps are in the messages, which are read for them.
+// Silent and slow topics are found by the index alone. Its times are taken span by span, so memory is
+// that of the spans which overlap. Stamps are in the messages, which are read for them.
 package gaps
 
 import (
@@ -44,8 +45,8 @@ type Report struct {
 	Latched    map[string]bool // topics with a publisher that latches
 	Untold     []finding.Sum   // topics with silences that are no episodes, by name: see there
 
-	// Nothing are the times at which no message of any topic was recorded, if there are several regular topics, or for very
-	// long: a pause, the recorder was stopped, or all publishers were away.
+	// Nothing are the times at which no message of any topic was recorded, if there are several regular
+	// topics, or for very long: a pause, the recorder was stopped, or all publishers were away.
 	Nothing []Pause
 }
 
@@ -55,7 +56,8 @@ type Pause struct {
 	For   time.Duration
 }
 
-// own begins the topics of gorecord itself. A mark is dated back, so it says nothing about when messages came.
+// own begins the topics of gorecord itself. A mark is dated back, so it says nothing about when messages
+// came.
 const own = "/gorecord/"
 
 func isOwn(topic string) bool { return topic == note.NotesTopic || strings.HasPrefix(topic, own) }
@@ -67,8 +69,8 @@ const (
 	// longPause is the shortest time without any message that is told.
 	longPause = 2 * time.Second
 
-	// longest is the longest time without any message that is looked through: after more than that the recorder was stopped,
-	// or its clock was set, which may be a matter of decades.
+	// longest is the longest time without any message that is looked through: after more than that the
+	// recorder was stopped, or its clock was set, which may be a matter of decades.
 	longest = time.Hour
 )
 
@@ -115,9 +117,10 @@ func Find(r rosbag.Indexed, o Options) (*Report, error) {
 	return f.report, nil
 }
 
-// addTopics makes the figures of topics, and returns the number of each connection's topic, and which connections have
-// messages that begin with a header.
-func (f *finder) addTopics(r rosbag.Indexed) (number map[*rosbag.Connection]int, stamped map[*rosbag.Connection]bool) {
+// addTopics makes the figures of topics, and returns the number of each connection's topic, and which
+// connections have messages that begin with a header.
+func (f *finder) addTopics(r rosbag.Indexed) (number map[*rosbag.Connection]int,
+	stamped map[*rosbag.Connection]bool) {
 	number, stamped = map[*rosbag.Connection]int{}, map[*rosbag.Connection]bool{}
 	at := map[string]int{}
 	for _, c := range r.Connections() {
@@ -222,7 +225,8 @@ func (f *finder) end() {
 }
 
 // readMessages takes all messages with their stamps.
-func readMessages(r rosbag.Indexed, o *Options, number map[*rosbag.Connection]int, stamped map[*rosbag.Connection]bool, take func(arrival)) error {
+func readMessages(r rosbag.Indexed, o *Options, number map[*rosbag.Connection]int,
+	stamped map[*rosbag.Connection]bool, take func(arrival)) error {
 	for m, err := range rosbag.Messages(r, rosbag.Query{Workers: o.Workers, Reuse: true}) {
 		if err != nil {
 			if err := o.Damaged(err); err != nil {
@@ -241,8 +245,8 @@ func readMessages(r rosbag.Indexed, o *Options, number map[*rosbag.Connection]in
 	return nil
 }
 
-// readIndexes takes all messages that the indexes have, in the order of time: those of a span are taken when no later
-// span can have earlier ones.
+// readIndexes takes all messages that the indexes have, in the order of time: those of a span are taken
+// when no later span can have earlier ones.
 func readIndexes(r rosbag.Indexed, o *Options, number map[*rosbag.Connection]int, take func(arrival)) error {
 	spans := r.NumSpans()
 	starts := make([]int64, spans+1) // the earliest start of a span and of all after it

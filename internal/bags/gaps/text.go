@@ -28,10 +28,13 @@ func (r *Report) WriteText(w io.Writer, path string) error {
 		text += fmt.Sprintf("  +%.2fs  %s %s\n", r.since(e.Start), wording.Escape(e.Topic), e.Says())
 	}
 	for _, c := range counted {
-		text += fmt.Sprintf("  %s %v %s, at most for %s, together %s: --json has all\n", wording.Escape(c.topic), c.kind, wording.Plural(c.n, "more time"), finding.About(c.longest), finding.About(c.sum))
+		text += fmt.Sprintf("  %s %v %s, at most for %s, together %s: --json has all\n",
+			wording.Escape(c.topic), c.kind, wording.Plural(c.n, "more time"), finding.About(c.longest),
+			finding.About(c.sum))
 	}
 	for _, u := range r.Untold {
-		text += fmt.Sprintf("  %s %v %s soon after it had come back\n", wording.Escape(u.Topic), u.Kind, wording.Plural(u.Untold, "more time"))
+		text += fmt.Sprintf("  %s %v %s soon after it had come back\n", wording.Escape(u.Topic), u.Kind,
+			wording.Plural(u.Untold, "more time"))
 	}
 	for _, p := range r.Nothing {
 		text += fmt.Sprintf("  +%.2fs  nothing was recorded for %s: a pause, the recorder was stopped, or all publishers were away\n", r.since(p.Start), finding.About(p.For))
@@ -40,7 +43,8 @@ func (r *Report) WriteText(w io.Writer, path string) error {
 	return err
 }
 
-// mostTold is how many episodes of one kind of a topic the text has. A topic of commands may stop a thousand times.
+// mostTold is how many episodes of one kind of a topic the text has. A topic of commands may stop a
+// thousand times.
 const mostTold = 5
 
 // more are the episodes of one kind of a topic that the text only counts.
@@ -50,8 +54,8 @@ type more struct {
 	longest, sum time.Duration
 }
 
-// told returns the episodes of the text, by their start, and those that it only counts: of one kind of a topic, the
-// longest are told.
+// told returns the episodes of the text, by their start, and those that it only counts: of one kind of a
+// topic, the longest are told.
 func (r *Report) told() (told []*Episode, counted []*more) {
 	longest := make([]*Episode, len(r.Episodes))
 	for i := range r.Episodes {
@@ -73,7 +77,11 @@ func (r *Report) told() (told []*Episode, counted []*more) {
 		rest[k].sum += e.For
 	}
 	slices.SortStableFunc(told, func(a, b *Episode) int { return a.Start.Compare(b.Start) })
-	slices.SortFunc(counted, func(a, b *more) int { return cmp.Or(strings.Compare(a.topic, b.topic), cmp.Compare(a.kind, b.kind)) })
+	slices.SortFunc(counted,
+		func(a, b *more) int {
+			return cmp.Or(strings.Compare(a.topic, b.topic),
+				cmp.Compare(a.kind, b.kind))
+		})
 	return told, counted
 }
 
@@ -104,7 +112,8 @@ type episodeJSON struct {
 	Text   string   `json:"text"`
 }
 
-// untoldJSON counts the silences of a topic that are no findings, because they came too soon after it had come back.
+// untoldJSON counts the silences of a topic that are no findings, because they came too soon after it had
+// come back.
 type untoldJSON struct {
 	Topic string `json:"topic"`
 	Times int    `json:"untold"`
@@ -126,7 +135,8 @@ func (r *Report) WriteJSON(w io.Writer, path string) error {
 	}{path, []episodeJSON{}, []untoldJSON{}, []pauseJSON{}}
 	for i := range r.Episodes {
 		e := &r.Episodes[i]
-		j := episodeJSON{Topic: e.Topic, Kind: e.Kind.Key(), Start: unix(e.Start), For: rounded(e.For), Open: e.Open, Text: e.Says()}
+		j := episodeJSON{Topic: e.Topic, Kind: e.Kind.Key(), Start: unix(e.Start), For: rounded(e.For),
+			Open: e.Open, Text: e.Says()}
 		switch {
 		case e.Kind == finding.Slow:
 			j.Hz, j.Want = &e.Hz, &e.Want

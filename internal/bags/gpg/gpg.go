@@ -118,7 +118,8 @@ func filledPipe(line string) (*os.File, error) {
 // environment returns env for gpg, without the passphrase, because gpg passes env to the daemon
 // gpg-agent, and with the terminal on which gpg-agent may ask the user.
 func environment(env []string) []string {
-	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return strings.HasPrefix(entry, PassphraseVariable+"=") })
+	env = slices.DeleteFunc(slices.Clone(env),
+		func(entry string) bool { return strings.HasPrefix(entry, PassphraseVariable+"=") })
 	if os.Getenv("GPG_TTY") != "" {
 		return env
 	}
@@ -139,10 +140,14 @@ type report struct {
 	line      []byte
 	decrypted bool
 	noData    bool
-	keyIDs    []string // of secret keys that are missing
-	code      uint64   // code of libgpg-error: why an existing secret key could not be used; 0 if gpg did not try
-	reason    string   // the same for people
-	last      string   // the last line for people
+	// of secret keys that are missing
+	keyIDs []string
+	// code of libgpg-error: why an existing secret key could not be used; 0 if gpg did not try
+	code uint64
+	// the same for people
+	reason string
+	// the last line for people
+	last string
 }
 
 // Write implements io.Writer.
@@ -203,13 +208,15 @@ const (
 
 // failure returns why gpg has failed. given reports whether gpg got a passphrase.
 func (r *report) failure(given bool) error {
-	const ask = "set " + PassphraseVariable + ", or let gpg-agent ask, which needs a pinentry and in a terminal GPG_TTY=$(tty)"
+	const ask = "set " + PassphraseVariable +
+		", or let gpg-agent ask, which needs a pinentry and in a terminal GPG_TTY=$(tty)"
 	switch {
 	case r.code == codeBadPassphrase && given:
 		return fmt.Errorf("%w: the one in %s is wrong", ErrPassphrase, PassphraseVariable)
 	case r.code == codeBadPassphrase:
 		return fmt.Errorf("%w: the one that gpg-agent got is wrong", ErrPassphrase)
-	case r.code == codeCanceled, r.code == codeFullyCanceled, r.code == codeNoPassphrase, r.code == codeTimeout:
+	case r.code == codeCanceled, r.code == codeFullyCanceled, r.code == codeNoPassphrase,
+		r.code == codeTimeout:
 		return fmt.Errorf("%w: nobody gave it; %s", ErrPassphrase, ask)
 	case r.code == codeNoSecretKey, r.code == 0 && len(r.keyIDs) > 0:
 		return fmt.Errorf("%w: import %s with gpg --import, set GNUPGHOME to the directory of the keyring that has it, or decrypt the bag on the machine that has it",

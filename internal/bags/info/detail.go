@@ -70,7 +70,8 @@ func (i *Info) WriteDetails(w io.Writer) error {
 			latching = "latching"
 		}
 		rows = append(rows, []string{
-			wording.Escape(c.Topic), cmp.Or(wording.Escape(c.Header.CallerID()), "(unknown)"), wording.Plural(c.Messages, "msg"), byteSize(float64(c.Bytes)), latching,
+			wording.Escape(c.Topic), cmp.Or(wording.Escape(c.Header.CallerID()), "(unknown)"),
+			wording.Plural(c.Messages, "msg"), byteSize(float64(c.Bytes)), latching,
 		})
 	}
 	table(&text, "publishers:", rows)
@@ -82,7 +83,8 @@ func (i *Info) WriteDetails(w io.Writer) error {
 	for _, t := range i.Topics {
 		row := []string{wording.Escape(t.Name), byteSize(float64(t.Bytes)), "", ""}
 		if t.LongestGap > 0 {
-			row[2] = fmt.Sprintf("longest gap %s%.3fs at +%.2fs", atLeast, t.LongestGap.Seconds(), t.GapAt.Sub(i.Start).Seconds())
+			row[2] = fmt.Sprintf("longest gap %s%.3fs at +%.2fs", atLeast, t.LongestGap.Seconds(),
+				t.GapAt.Sub(i.Start).Seconds())
 		}
 		if t.Gaps > 0 {
 			row[3] = fmt.Sprintf("%s > %.3fs", wording.Plural(t.Gaps, "gap"), gapPeriods/t.Frequency)

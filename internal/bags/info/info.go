@@ -1,8 +1,8 @@
 // Package info summarizes recordings: as text and YAML, which for bags are those of rosbag info byte for
 // byte, and as JSON.
 //
-// Options.Details asks for what rosbag info does not show: the bytes of each connection, and the Detail of each
-// topic. WriteDetails and WriteJSON write them.
+// Options.Details asks for what rosbag info does not show: the bytes of each connection, and the Detail
+// of each topic. WriteDetails and WriteJSON write them.
 //
 // New reads the index of a recording, and messages only for details. Of a bag in a store it looks at a sample
 // of the chunks (ADR 0064). Its memory is proportional to the number of connections, plus 8 bytes for each
@@ -72,8 +72,8 @@ type Topic struct {
 
 // Options are the options of New.
 type Options struct {
-	// Frequencies asks for the frequencies of topics. Reading the indexes of all chunks for them takes time in
-	// proportion to the number of messages.
+	// Frequencies asks for the frequencies of topics. Reading the indexes of all chunks for them takes
+	// time in proportion to the number of messages.
 	Frequencies bool
 	// Details asks for the details, for which all messages are read, and for the frequencies.
 	Details bool
@@ -103,8 +103,9 @@ func (o *Options) damaged(err error) error {
 func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 	known := r.Info()
 	i := &Info{
-		Path: path, Version: known.Version, Indexed: known.Indexed, Elapsed: known.Elapsed, Size: known.Size, Messages: known.Messages,
-		Start: known.Start, End: known.End, Repeated: known.Repeated,
+		Path: path, Version: known.Version, Indexed: known.Indexed, Elapsed: known.Elapsed, Size: known.Size,
+		Messages: known.Messages,
+		Start:    known.Start, End: known.End, Repeated: known.Repeated,
 	}
 	bag, isBag := r.(*bagfmt.Reader)
 	i.Converted = !isBag
@@ -261,8 +262,9 @@ func readIndexes(r rosbag.Indexed, o *Options, stamps map[string][]rosbag.Time) 
 	return nil
 }
 
-// frequency returns 1 divided by the median of the periods between stamps, which it sorts; 0 if that is not known. To
-// get the same last digit as rosbag info, it computes as rosbag info does: in seconds, with floating point.
+// frequency returns 1 divided by the median of the periods between stamps, which it sorts; 0 if that is
+// not known. To get the same last digit as rosbag info, it computes as rosbag info does: in seconds, with
+// floating point.
 func frequency(stamps []rosbag.Time) float64 {
 	if len(stamps) < 2 {
 		return 0
@@ -277,8 +279,8 @@ func frequency(stamps []rosbag.Time) float64 {
 	return medianFrequency(periods)
 }
 
-// medianFrequency returns 1 divided by the median of periods, which must not be empty and are sorted; 0 if the median
-// is not positive.
+// medianFrequency returns 1 divided by the median of periods, which must not be empty and are sorted; 0
+// if the median is not positive.
 func medianFrequency(periods []float64) float64 {
 	slices.Sort(periods)
 	median := periods[len(periods)/2]

@@ -11,27 +11,32 @@ import (
 // jsonInfo is the summary as JSON. Times and durations are strings of package wording. They are null if there
 // are no messages.
 type jsonInfo struct {
-	Path        string                                `json:"path"`
-	Version     string                                `json:"version"`
-	Duration    *string                               `json:"duration"`
-	Start       *string                               `json:"start"`
-	End         *string                               `json:"end"`
-	Size        int64                                 `json:"size"`
-	Messages    uint64                                `json:"messages"`
-	Repeated    uint32                                `json:"repeated_count,omitempty"` // latched messages at the beginning
-	RepeatedAt  string                                `json:"repeated_time,omitempty"`
-	Indexed     bool                                  `json:"indexed"`
-	Elapsed     bool                                  `json:"elapsed,omitempty"` // times count from the start of the recording
+	Path     string  `json:"path"`
+	Version  string  `json:"version"`
+	Duration *string `json:"duration"`
+	Start    *string `json:"start"`
+	End      *string `json:"end"`
+	Size     int64   `json:"size"`
+	Messages uint64  `json:"messages"`
+	// latched messages at the beginning
+	Repeated   uint32 `json:"repeated_count,omitempty"`
+	RepeatedAt string `json:"repeated_time,omitempty"`
+	Indexed    bool   `json:"indexed"`
+	// times count from the start of the recording
+	Elapsed     bool                                  `json:"elapsed,omitempty"`
 	Compression map[rosbag.Compression]CompressionSum `json:"compression"`
 	Encryption  *jsonEncryption                       `json:"encryption,omitempty"`
 	MCAP        *jsonMCAP                             `json:"mcap,omitempty"`
 	Chunks      int                                   `json:"chunks"`
-	Sampled     int                                   `json:"sampled_chunks,omitempty"` // compression, frequency, bytes and gaps are estimates from so many
-	Connections []jsonConnection                      `json:"connections"`
-	Topics      []jsonTopic                           `json:"topics"`
-	Notes       []note.Note                           `json:"notes"`
-	Marks       []jsonMark                            `json:"marks"`                // the first 10,000
-	MoreMarks   uint64                                `json:"more_marks,omitempty"` // beyond those
+	// compression, frequency, bytes and gaps are estimates from so many
+	Sampled     int              `json:"sampled_chunks,omitempty"`
+	Connections []jsonConnection `json:"connections"`
+	Topics      []jsonTopic      `json:"topics"`
+	Notes       []note.Note      `json:"notes"`
+	// the first 10,000
+	Marks []jsonMark `json:"marks"`
+	// beyond those
+	MoreMarks uint64 `json:"more_marks,omitempty"`
 }
 
 type jsonMark struct {
@@ -67,7 +72,8 @@ func newJSONMCAP(m *rosbag.MCAPInfo) *jsonMCAP {
 	if m == nil {
 		return nil
 	}
-	out := &jsonMCAP{Profile: m.Profile, Library: m.Library, Attachments: []jsonAttachment{}, Metadata: []jsonMetadata{}}
+	out := &jsonMCAP{Profile: m.Profile, Library: m.Library, Attachments: []jsonAttachment{},
+		Metadata: []jsonMetadata{}}
 	for _, x := range m.Attachments {
 		out.Attachments = append(out.Attachments, jsonAttachment{x.Name, x.Type, x.Bytes})
 	}
@@ -101,19 +107,22 @@ type jsonTopic struct {
 	Gaps        *int     `json:"gaps,omitempty"` // silences of more than 5 median periods
 }
 
-// WriteJSON writes the summary as one line of JSON. Start and end are the times of the earliest and the latest
-// message. Those that rosbag info shows differ if chunks are not in the order of time.
+// WriteJSON writes the summary as one line of JSON. Start and end are the times of the earliest and the
+// latest message. Those that rosbag info shows differ if chunks are not in the order of time.
 func (i *Info) WriteJSON(w io.Writer) error {
 	out := jsonInfo{
-		Path: i.Path, Version: i.Version, Size: i.Size, Messages: i.Messages, Indexed: i.Indexed, Elapsed: i.Elapsed,
+		Path: i.Path, Version: i.Version, Size: i.Size, Messages: i.Messages, Indexed: i.Indexed,
+		Elapsed:     i.Elapsed,
 		Compression: make(map[rosbag.Compression]CompressionSum), Chunks: i.Chunks, Sampled: i.Sampled,
-		Connections: []jsonConnection{}, Topics: []jsonTopic{}, Notes: append([]note.Note{}, i.Notes...), Marks: []jsonMark{}, MoreMarks: i.More,
+		Connections: []jsonConnection{}, Topics: []jsonTopic{}, Notes: append([]note.Note{}, i.Notes...),
+		Marks: []jsonMark{}, MoreMarks: i.More,
 	}
 	for _, m := range i.Marks {
 		out.Marks = append(out.Marks, jsonMark{wording.DecimalTime(m.Time), m.Text})
 	}
 	if i.Messages > 0 {
-		start, end, duration := wording.DecimalTime(i.Start), wording.DecimalTime(i.End), wording.DecimalDuration(i.End.Sub(i.Start))
+		start, end, duration := wording.DecimalTime(i.Start), wording.DecimalTime(i.End),
+			wording.DecimalDuration(i.End.Sub(i.Start))
 		out.Start, out.End, out.Duration = &start, &end, &duration
 	}
 	if r := i.Repeated; r.Count > 0 {
@@ -139,7 +148,8 @@ func (i *Info) WriteJSON(w io.Writer) error {
 	}
 	for n := range i.Topics {
 		t := &i.Topics[n]
-		jt := jsonTopic{Topic: t.Name, Type: t.Type, MD5Sum: t.MD5Sum, Messages: t.Messages, Connections: t.Connections}
+		jt := jsonTopic{Topic: t.Name, Type: t.Type, MD5Sum: t.MD5Sum, Messages: t.Messages,
+			Connections: t.Connections}
 		if t.Frequency > 0 {
 			jt.Frequency = &t.Frequency
 		}
@@ -149,7 +159,8 @@ func (i *Info) WriteJSON(w io.Writer) error {
 				jt.Gaps = &t.Gaps
 			}
 			if t.LongestGap > 0 {
-				jt.LongestGap, jt.GapStart = wording.DecimalDuration(t.LongestGap), wording.DecimalTime(t.GapAt)
+				jt.LongestGap, jt.GapStart = wording.DecimalDuration(t.LongestGap),
+					wording.DecimalTime(t.GapAt)
 			}
 		}
 		out.Topics = append(out.Topics, jt)

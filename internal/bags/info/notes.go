@@ -15,7 +15,8 @@ func (i *Info) noteText() string {
 	var text strings.Builder
 	var rows [][]string
 	if n := i.Repeated.Count; n > 0 {
-		table(&text, "repeated:", [][]string{{wording.Plural(n, "repeated latched message") + " at the beginning"}})
+		table(&text, "repeated:",
+			[][]string{{wording.Plural(n, "repeated latched message") + " at the beginning"}})
 	}
 	for n, note := range i.Notes {
 		if n == maxShown {
@@ -31,7 +32,8 @@ func (i *Info) noteText() string {
 			rows = append(rows, []string{more(uint64(len(i.Marks)-n) + i.More)})
 			break
 		}
-		rows = append(rows, []string{fmt.Sprintf("+%.2fs", m.Time.Sub(i.Start).Seconds()), wording.Escape(m.Text)})
+		rows = append(rows,
+			[]string{fmt.Sprintf("+%.2fs", m.Time.Sub(i.Start).Seconds()), wording.Escape(m.Text)})
 	}
 	table(&text, "marks:", rows)
 	return text.String()
@@ -50,14 +52,18 @@ func (i *Info) notePairs() []pair {
 	if len(i.Notes) > 0 {
 		p := pair{key: "notes"}
 		for _, n := range i.Notes {
-			p.items = append(p.items, []pair{{key: "key", value: n.Key, from: quoted}, {key: "value", value: n.Value, from: quoted}})
+			p.items = append(p.items,
+				[]pair{{key: "key", value: n.Key, from: quoted},
+					{key: "value", value: n.Value, from: quoted}})
 		}
 		list = append(list, p)
 	}
 	if len(i.Marks) > 0 {
 		p := pair{key: "marks"}
 		for _, m := range i.Marks {
-			p.items = append(p.items, []pair{{key: "time", value: fmt.Sprintf("%.6f", seconds(m.Time))}, {key: "text", value: m.Text, from: quoted}})
+			p.items = append(p.items,
+				[]pair{{key: "time", value: fmt.Sprintf("%.6f", seconds(m.Time))},
+					{key: "text", value: m.Text, from: quoted}})
 		}
 		list = append(list, p)
 	}

@@ -185,9 +185,12 @@ func (e *estimate) finish(r rosbag.Source, details bool) {
 
 // span is what is known of a topic from the times and counts of chunks.
 type span struct {
-	first, last rosbag.Time   // start and end of the chunks that have messages of the topic
-	gap         time.Duration // the longest time between two of these chunks: the topic was silent at least as long
-	gapAt       rosbag.Time   // when gap began
+	// start and end of the chunks that have messages of the topic
+	first, last rosbag.Time
+	// the longest time between two of these chunks: the topic was silent at least as long
+	gap time.Duration
+	// when gap began
+	gapAt rosbag.Time
 }
 
 // spansOf returns the span of each topic.

@@ -18,9 +18,9 @@ import (
 // row is one line of the text: a key, empty on continuation lines, and a value.
 type row struct{ key, value string }
 
-// WriteText writes the summary as rosbag info prints it, byte for byte, with start and end in local time. The
-// repeated messages, notes and marks of the bag follow. Control characters in names, which rosbag info sends to
-// the terminal, are escaped.
+// WriteText writes the summary as rosbag info prints it, byte for byte, with start and end in local time.
+// The repeated messages, notes and marks of the bag follow. Control characters in names, which rosbag
+// info sends to the terminal, are escaped.
 func (i *Info) WriteText(w io.Writer) error {
 	rows := []row{{"path", wording.Escape(i.Path)}, {"version", i.version()}}
 	rows = append(rows, i.mcapRows()...)
@@ -31,10 +31,14 @@ func (i *Info) WriteText(w io.Writer) error {
 		rows = append(rows, row{"size", byteSize(float64(i.Size))}, row{"messages", fmt.Sprint(i.Messages)})
 		rows = append(rows, i.compressionRows()...)
 		if i.Sampled > 0 {
-			rows = append(rows, row{"estimated", fmt.Sprintf("compression, rates and bytes, from %d of %d chunks; --exact reads all", i.Sampled, i.Chunks)})
+			rows = append(rows,
+				row{"estimated",
+					fmt.Sprintf("compression, rates and bytes, from %d of %d chunks; --exact reads all",
+						i.Sampled, i.Chunks)})
 		}
 		if e := i.Encryption; e != nil {
-			rows = append(rows, row{"encryption", wording.Escape(e.Encryptor)}, row{"GPG key user", wording.Escape(e.User)})
+			rows = append(rows, row{"encryption", wording.Escape(e.Encryptor)},
+				row{"GPG key user", wording.Escape(e.User)})
 		}
 		rows = append(rows, i.typeRows()...)
 		rows = append(rows, i.topicRows()...)
@@ -67,10 +71,13 @@ func (i *Info) mcapRows() []row {
 	}
 	var attachments, metadata []row
 	for _, x := range i.MCAP.Attachments {
-		attachments = append(attachments, row{"", fmt.Sprintf("%s (%s, %s)", wording.Escape(x.Name), wording.Escape(x.Type), byteSize(float64(x.Bytes)))})
+		attachments = append(attachments,
+			row{"", fmt.Sprintf("%s (%s, %s)", wording.Escape(x.Name), wording.Escape(x.Type),
+				byteSize(float64(x.Bytes)))})
 	}
 	for _, x := range i.MCAP.Metadata {
-		metadata = append(metadata, row{"", fmt.Sprintf("%s (%s)", wording.Escape(x.Name), byteSize(float64(x.Bytes)))})
+		metadata = append(metadata,
+			row{"", fmt.Sprintf("%s (%s)", wording.Escape(x.Name), byteSize(float64(x.Bytes)))})
 	}
 	return slices.Concat(
 		[]row{{"profile", wording.Escape(i.MCAP.Profile)}, {"library", wording.Escape(i.MCAP.Library)}},
@@ -89,8 +96,9 @@ func (i *Info) version() string {
 // empty reports whether nothing but the size of the file is known.
 func (i *Info) empty() bool { return i.Chunks == 0 && len(i.Connections) == 0 }
 
-// duration returns the duration in seconds. rosbag info shows the time from the first chunk to the last one, even if
-// others have earlier or later messages: that differs from where -s begins, in rosbag and here.
+// duration returns the duration in seconds. rosbag info shows the time from the first chunk to the last
+// one, even if others have earlier or later messages: that differs from where -s begins, in rosbag and
+// here.
 func (i *Info) duration() float64 { return seconds(i.End) - seconds(i.Start) }
 
 func (i *Info) timeRows() []row {
@@ -107,7 +115,8 @@ func (i *Info) timeRows() []row {
 	}
 	if i.Elapsed {
 		const since = "%.2fs after the start of the recording"
-		return []row{{"duration", text}, {"start", fmt.Sprintf(since, seconds(i.Start))}, {"end", fmt.Sprintf(since, seconds(i.End))}}
+		return []row{{"duration", text}, {"start", fmt.Sprintf(since, seconds(i.Start))},
+			{"end", fmt.Sprintf(since, seconds(i.End))}}
 	}
 	return []row{{"duration", text}, {"start", stamp(i.Start)}, {"end", stamp(i.End)}}
 }
@@ -136,7 +145,8 @@ func (i *Info) compressionRows() []row {
 		text := fmt.Sprintf("%s [%d/%d chunks]", wording.Escape(string(p.Name)), p.Chunks, i.Chunks)
 		if p.Name != rosbag.CompressionNone {
 			packed = true
-			text = fmt.Sprintf("%s [%d/%d chunks; %.2f%%]", wording.Escape(string(p.Name)), p.Chunks, i.Chunks, percent(p.StoredBytes, p.UncompressedBytes))
+			text = fmt.Sprintf("%s [%d/%d chunks; %.2f%%]", wording.Escape(string(p.Name)), p.Chunks,
+				i.Chunks, percent(p.StoredBytes, p.UncompressedBytes))
 		}
 		list = append(list, text)
 	}
@@ -156,7 +166,9 @@ func (i *Info) compressionRows() []row {
 	rateWidth := max(len(rate[0]), len(rate[1]))
 	return append(rows,
 		row{"uncompressed", fmt.Sprintf("%*s @ %*s/s", width, size[0], rateWidth, rate[0])},
-		row{"compressed", fmt.Sprintf("%*s @ %*s/s (%.2f%%)", width, size[1], rateWidth, rate[1], percent(stored, unpacked))})
+		row{"compressed",
+			fmt.Sprintf("%*s @ %*s/s (%.2f%%)", width, size[1], rateWidth, rate[1],
+				percent(stored, unpacked))})
 }
 
 func percent(part, whole int64) float64 {
@@ -172,8 +184,8 @@ type typeName struct{ name, md5 string }
 // noSchema stands for the type of a channel without a schema.
 const noSchema = "(no schema)"
 
-// typeOf returns the type of a connection. Of a channel of another program it is the schema, with the encoding of the
-// messages in place of a checksum.
+// typeOf returns the type of a connection. Of a channel of another program it is the schema, with the
+// encoding of the messages in place of a checksum.
 func typeOf(h rosbag.Header) typeName {
 	if encoding, ok := h.Get(rosbag.KeyMCAPEncoding); ok {
 		return typeName{cmp.Or(h.Type(), noSchema), encoding}
@@ -203,7 +215,8 @@ func (i *Info) typeRows() []row {
 	}
 	var rows []row
 	for _, t := range list {
-		rows = append(rows, row{"", fmt.Sprintf("%-*s [%s]", width, wording.Escape(t.name), wording.Escape(t.md5))})
+		rows = append(rows,
+			row{"", fmt.Sprintf("%-*s [%s]", width, wording.Escape(t.name), wording.Escape(t.md5))})
 	}
 	return titled("types", rows)
 }
@@ -236,7 +249,8 @@ func (i *Info) topicRows() []row {
 		if kind == "" && i.MCAP != nil {
 			kind = noSchema
 		}
-		s := fmt.Sprintf("%-*s   %*d %s%s%*s : %-*s", nameWidth, wording.Escape(t.Name), countWidth, t.Messages, unit,
+		s := fmt.Sprintf("%-*s   %*d %s%s%*s : %-*s", nameWidth, wording.Escape(t.Name), countWidth,
+			t.Messages, unit,
 			at, rateWidth, rates[n], typeWidth, wording.Escape(kind))
 		if t.Connections > 1 {
 			s += fmt.Sprintf(" (%d connections)", t.Connections)

@@ -24,9 +24,12 @@ type pair struct {
 type origin uint8
 
 const (
-	ours   origin = iota // a number, or one of our words: never quoted
-	theirs               // from the bag or the user: quoted only where YAML needs it, because rosbag info never quotes
-	quoted               // from the bag, in lines that rosbag info does not have: always quoted
+	// a number, or one of our words: never quoted
+	ours origin = iota
+	// from the bag or the user: quoted only where YAML needs it, because rosbag info never quotes
+	theirs
+	// from the bag, in lines that rosbag info does not have: always quoted
+	quoted
 )
 
 // yaml returns the value as it is written in YAML.
@@ -45,15 +48,17 @@ var noText = lazyre.New(`^(?i:|~|null|true|false|yes|no|on|off|y|n|<<|=|` +
 // isPlain reports whether YAML reads s, without quotes, as the text s.
 func isPlain(s string) bool {
 	switch {
-	case noText().MatchString(s), wording.Escape(s) != s, strings.ContainsRune("-?:,[]{}#&*!|>'\"%@` ", rune(s[0])):
+	case noText().MatchString(s), wording.Escape(s) != s,
+		strings.ContainsRune("-?:,[]{}#&*!|>'\"%@` ", rune(s[0])):
 		return false
 	}
-	return !strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") && !strings.HasSuffix(s, " ")
+	return !strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") &&
+		!strings.HasSuffix(s, " ")
 }
 
-// WriteYAML writes the summary as rosbag info --yaml prints it, byte for byte, with two exceptions: messages of
-// bags before version 2.0 are counted by topic, where rosbag info says 0; and repeated messages, notes and marks
-// of the bag are added.
+// WriteYAML writes the summary as rosbag info --yaml prints it, byte for byte, with two exceptions:
+// messages of bags before version 2.0 are counted by topic, where rosbag info says 0; and repeated
+// messages, notes and marks of the bag are added.
 func (i *Info) WriteYAML(w io.Writer) error {
 	var b strings.Builder
 	for _, p := range i.pairs() {
@@ -79,7 +84,9 @@ func (i *Info) WriteYAML(w io.Writer) error {
 func (i *Info) pairs() []pair {
 	list := []pair{{key: "path", value: i.Path, from: theirs}, {key: "version", value: i.version()}}
 	if m := i.MCAP; m != nil {
-		list = append(list, pair{key: "profile", value: m.Profile, from: quoted}, pair{key: "library", value: m.Library, from: quoted}, extraPairs("attachments", m.Attachments), extraPairs("metadata", m.Metadata))
+		list = append(list, pair{key: "profile", value: m.Profile, from: quoted},
+			pair{key: "library", value: m.Library, from: quoted}, extraPairs("attachments", m.Attachments),
+			extraPairs("metadata", m.Metadata))
 	}
 	size := pair{key: "size", value: fmt.Sprint(i.Size)}
 	if i.empty() {
@@ -100,7 +107,8 @@ func (i *Info) pairs() []pair {
 		list = append(list, pair{key: "sampled_chunks", value: fmt.Sprint(i.Sampled)})
 	}
 	if e := i.Encryption; e != nil {
-		list = append(list, pair{key: "encryption", value: e.Encryptor, from: theirs}, pair{key: "GPG key user", value: e.User, from: theirs})
+		list = append(list, pair{key: "encryption", value: e.Encryptor, from: theirs},
+			pair{key: "GPG key user", value: e.User, from: theirs})
 	}
 	return append(append(list, i.typePairs(), i.topicPairs()), i.notePairs()...)
 }
@@ -109,7 +117,8 @@ func (i *Info) pairs() []pair {
 func extraPairs(key string, list []rosbag.MCAPExtra) pair {
 	p := pair{key: key, items: [][]pair{}}
 	for _, x := range list {
-		p.items = append(p.items, []pair{{key: "name", value: x.Name, from: quoted}, {key: "bytes", value: fmt.Sprint(x.Bytes)}})
+		p.items = append(p.items,
+			[]pair{{key: "name", value: x.Name, from: quoted}, {key: "bytes", value: fmt.Sprint(x.Bytes)}})
 	}
 	return p
 }
@@ -127,8 +136,10 @@ func (i *Info) compressionPairs() []pair {
 		stored += p.StoredBytes
 		unpacked += p.UncompressedBytes
 	}
-	if slices.ContainsFunc(i.Compression, func(p CompressionSum) bool { return p.Name != rosbag.CompressionNone }) {
-		list = append(list, pair{key: "uncompressed", value: fmt.Sprint(unpacked)}, pair{key: "compressed", value: fmt.Sprint(stored)})
+	if slices.ContainsFunc(i.Compression,
+		func(p CompressionSum) bool { return p.Name != rosbag.CompressionNone }) {
+		list = append(list, pair{key: "uncompressed", value: fmt.Sprint(unpacked)},
+			pair{key: "compressed", value: fmt.Sprint(stored)})
 	}
 	return list
 }
@@ -136,7 +147,8 @@ func (i *Info) compressionPairs() []pair {
 func (i *Info) typePairs() pair {
 	p := pair{key: "types", items: [][]pair{}}
 	for _, t := range i.types() {
-		p.items = append(p.items, []pair{{key: "type", value: t.name, from: theirs}, {key: "md5", value: t.md5, from: theirs}})
+		p.items = append(p.items,
+			[]pair{{key: "type", value: t.name, from: theirs}, {key: "md5", value: t.md5, from: theirs}})
 	}
 	return p
 }
@@ -145,7 +157,8 @@ func (i *Info) topicPairs() pair {
 	p := pair{key: "topics", items: [][]pair{}}
 	for _, t := range i.Topics {
 		item := []pair{
-			{key: "topic", value: t.Name, from: theirs}, {key: "type", value: t.Type, from: theirs}, {key: "messages", value: fmt.Sprint(t.Messages)},
+			{key: "topic", value: t.Name, from: theirs}, {key: "type", value: t.Type, from: theirs},
+			{key: "messages", value: fmt.Sprint(t.Messages)},
 		}
 		if t.Connections > 1 {
 			item = append(item, pair{key: "connections", value: fmt.Sprint(t.Connections)})

@@ -104,7 +104,8 @@ func (n Note) check() error {
 		return refuse(n.Key, "the key has %d bytes; at most %d are allowed", len(n.Key), MaxKeyBytes)
 	case len(n.Value) > MaxValueBytes:
 		return refuse(n.Key, "the value has %d bytes; at most %d are allowed", len(n.Value), MaxValueBytes)
-	case !oneLine(n.Key) || !oneLine(n.Value) || strings.TrimSpace(n.Key) != n.Key || strings.TrimSpace(n.Value) != n.Value:
+	case !oneLine(n.Key) || !oneLine(n.Value) || strings.TrimSpace(n.Key) != n.Key ||
+		strings.TrimSpace(n.Value) != n.Value:
 		return refuse(n.Key, "key and value must be one line of printable UTF-8 text")
 	}
 	return nil

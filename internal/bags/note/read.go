@@ -50,7 +50,8 @@ func ReadNotes(s rosbag.Source, damaged func(error) error) ([]Note, error) {
 	t := textsOn(s, NotesTopic)
 	c := collector{at: map[string]int{}}
 	var err error
-	if latest, ok := s.(rosbag.Latest); ok && t.messages > maxNoteTexts { // whoever publishes so often repeats: the latest messages have all
+	// whoever publishes so often repeats: the latest messages have all
+	if latest, ok := s.(rosbag.Latest); ok && t.messages > maxNoteTexts {
 		err = t.latest(latest, c.add, damaged)
 	} else {
 		err = t.each(func(m *rosbag.Message) bool {
@@ -175,7 +176,8 @@ func (t *texts) each(take func(*rosbag.Message) bool, damaged func(error) error)
 	if t.messages == 0 {
 		return nil
 	}
-	for m, err := range rosbag.Messages(t.source, rosbag.Query{Keep: func(c *rosbag.Connection) bool { return t.conns[c] }}) {
+	for m, err := range rosbag.Messages(t.source,
+		rosbag.Query{Keep: func(c *rosbag.Connection) bool { return t.conns[c] }}) {
 		if err == nil {
 			if !take(m) {
 				return nil
@@ -190,7 +192,8 @@ func (t *texts) each(take func(*rosbag.Message) bool, damaged func(error) error)
 // latest calls take for the last message of each connection, by time.
 func (t *texts) latest(s rosbag.Latest, take func(*rosbag.Message), damaged func(error) error) error {
 	var all []*rosbag.Message
-	for _, last := range s.Latest(t.source.Info().End, func(c *rosbag.Connection) bool { return t.conns[c] }) {
+	for _, last := range s.Latest(t.source.Info().End,
+		func(c *rosbag.Connection) bool { return t.conns[c] }) {
 		if last.Err != nil {
 			if err := damaged(last.Err); err != nil {
 				return err

@@ -13,7 +13,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
 )
 
-// openBucket opens the bucket of a place.Place without a request to the store. Uploads are counted and limited by meter.
+// openBucket opens the bucket of a place.Place without a request to the store. Uploads are counted and
+// limited by meter.
 func openBucket(ctx context.Context, at place.Place, meter *put.Meter) (driver.Bucket, error) {
 	if at.URL.Scheme == place.SchemeFile {
 		return folder.New(at, meter)
@@ -32,9 +33,11 @@ func openBucket(ctx context.Context, at place.Place, meter *put.Meter) (driver.B
 func errNoDriver(at place.Place) error {
 	switch at.URL.Scheme {
 	case place.SchemeGS:
-		return at.Fail(nil, "this build has no driver for Google Cloud Storage: take an image whose tag ends in -cloud, or build with make build CLOUD=1")
+		return at.Fail(nil,
+			"this build has no driver for Google Cloud Storage: take an image whose tag ends in -cloud, or build with make build CLOUD=1")
 	case place.SchemeAzure:
-		return at.Fail(nil, "this build has no driver for Azure Blob Storage: take an image whose tag ends in -cloud, or build with make build CLOUD=1")
+		return at.Fail(nil,
+			"this build has no driver for Azure Blob Storage: take an image whose tag ends in -cloud, or build with make build CLOUD=1")
 	}
 	return at.Fail(nil, "cannot be written to: want s3://, gs://, azblob:// or file://")
 }
@@ -57,7 +60,8 @@ func openBlob(ctx context.Context, at place.Place) (ranges.Reader, int64, error)
 		bucket.Close() //nolint:errcheck,gosec // nothing was written
 		return nil, 0, at.Explain(err)
 	}
-	return &blobReader{at: at, bucket: bucket, version: response.NewVersion(attrs.Size), modTime: attrs.ModTime}, attrs.Size, nil
+	return &blobReader{at: at, bucket: bucket, version: response.NewVersion(attrs.Size),
+		modTime: attrs.ModTime}, attrs.Size, nil
 }
 
 func (r *blobReader) Close() error { return r.bucket.Close() }
@@ -90,7 +94,8 @@ func attributes(ctx context.Context, b driver.Bucket, key string) (attrs driver.
 }
 
 // newReader reads length bytes of an object from offset on; a negative length means to its end.
-func newReader(ctx context.Context, b driver.Bucket, key string, offset, length int64) (body *driver.Reader, err error) {
+func newReader(ctx context.Context, b driver.Bucket, key string, offset, length int64) (body *driver.Reader,
+	err error) {
 	err = response.Survive(func() error {
 		body, err = b.Open(ctx, key, offset, length)
 		return err

@@ -48,7 +48,8 @@ func (b *Bucket) checkOnce(ctx context.Context) (unchecked string, err error) {
 	case errors.Is(readErr, place.ErrNotFound):
 		readErr = at.Fail(errVanished, "%v", errVanished)
 	case errors.Is(readErr, place.ErrTooLarge), readErr == nil && string(got) != checkContent:
-		readErr = at.Fail(nil, "the store returns other bytes than were written: check what is between it and this machine")
+		readErr = at.Fail(nil,
+			"the store returns other bytes than were written: check what is between it and this machine")
 	}
 	if ctx.Err() != nil { // an interrupted check must leave nothing behind, either
 		var cancel context.CancelFunc

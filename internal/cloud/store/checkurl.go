@@ -32,8 +32,8 @@ func hasDriver(scheme string) bool {
 	return false
 }
 
-// CheckDirectory returns an error if the URL of a directory names one that does not exist, or one that this user may
-// not write to. It writes nothing. URLs of other stores are not checked.
+// CheckDirectory returns an error if the URL of a directory names one that does not exist, or one that
+// this user may not write to. It writes nothing. URLs of other stores are not checked.
 func CheckDirectory(raw string) error {
 	at, err := place.Parse(raw)
 	if err != nil || at.URL.Scheme != place.SchemeFile {

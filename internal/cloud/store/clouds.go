@@ -8,7 +8,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/cloud/store/place"
 )
 
-// hasClouds is set in builds with the drivers of Google and Azure. Those have clouds/store.go.txt in place of this file.
+// hasClouds is set in builds with the drivers of Google and Azure. Those have clouds/store.go.txt in
+// place of this file.
 const hasClouds = false
 
 // openCloud returns an error: this build has no driver.

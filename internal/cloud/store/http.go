@@ -28,7 +28,8 @@ func openHTTP(ctx context.Context, at place.Place) (ranges.Reader, int64, error)
 	embedRoots()
 	transport := response.NewTransport()
 	transport.ResponseHeaderTimeout = httpTimeout
-	w := &httpObject{at: at, client: &http.Client{Transport: response.Transport{Next: transport}}, version: response.NewVersion(-1)}
+	w := &httpObject{at: at, client: &http.Client{Transport: response.Transport{Next: transport}},
+		version: response.NewVersion(-1)}
 	resp, err := w.get(ctx, 0, 1)
 	if err != nil {
 		return nil, 0, errors.Join(err, w.Close())
@@ -54,7 +55,8 @@ func (w *httpObject) Open(ctx context.Context, offset, length int64) (io.ReadClo
 }
 
 func (w *httpObject) get(ctx context.Context, offset, length int64) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(response.WithVersion(ctx, w.version), http.MethodGet, w.at.URL.String(), nil)
+	req, err := http.NewRequestWithContext(response.WithVersion(ctx, w.version), http.MethodGet,
+		w.at.URL.String(), nil)
 	if err != nil {
 		return nil, w.at.Fail(nil, "not a URL")
 	}

@@ -77,9 +77,9 @@ func (r *listRoom) take(name string) error {
 // URL returns the URL of an object, with the parameters of that of the bucket.
 func (b *Bucket) URL(name string) string { return b.at.Object(name).URL.String() }
 
-// Expand returns the URLs of the objects that a URL stands for, in the order of their names. A URL that ends with a
-// slash stands for the objects directly in that folder, a URL with * or [ for the objects that it matches as
-// path.Match does, and any other URL for itself. want selects objects by their names.
+// Expand returns the URLs of the objects that a URL stands for, in the order of their names. A URL that
+// ends with a slash stands for the objects directly in that folder, a URL with * or [ for the objects
+// that it matches as path.Match does, and any other URL for itself. want selects objects by their names.
 func Expand(ctx context.Context, rawURL string, want func(name string) bool) ([]string, error) {
 	at, err := place.Parse(rawURL)
 	if err != nil {

@@ -53,11 +53,16 @@ type Match int
 
 // The zero value means that there is no object.
 const (
-	Absent Match = iota // there is no such object
-	Other               // another object has this name
-	Same                // size and our checksum are those of the file, but the store has no checksum of its own to compare
-	Proven              // the store's own checksum matches the file
-	Hidden              // the key may not see what the store has
+	// there is no such object
+	Absent Match = iota
+	// another object has this name
+	Other
+	// size and our checksum are those of the file, but the store has no checksum of its own to compare
+	Same
+	// the store's own checksum matches the file
+	Proven
+	// the key may not see what the store has
+	Hidden
 )
 
 // Found is what a store has under the name of an object.
@@ -66,9 +71,9 @@ type Found struct {
 	hidden bool
 }
 
-// Find asks the store for the object of a name. Its errors mean that the store does not answer, or cannot be used. A
-// response that denies access is no error: it may mean a key that may only write, or a wrong secret, and S3 does not
-// show which before something is put.
+// Find asks the store for the object of a name. Its errors mean that the store does not answer, or cannot
+// be used. A response that denies access is no error: it may mean a key that may only write, or a wrong
+// secret, and S3 does not show which before something is put.
 func (b *Bucket) Find(ctx context.Context, name string) (Found, error) {
 	attrs, err := attributes(ctx, b.bucket, b.at.Object(name).Key)
 	if err == nil {
@@ -95,7 +100,8 @@ func (f Found) Compare(want *put.Sums) Match {
 		return Absent
 	case f.attrs.Size != want.Size || f.attrs.Metadata[put.MetaSHA256] != want.SHA256:
 		return Other
-	case want.WholeMD5() != nil && bytes.Equal(f.attrs.MD5, want.WholeMD5()), strings.Trim(f.attrs.ETag, `"`) == want.ETag():
+	case want.WholeMD5() != nil && bytes.Equal(f.attrs.MD5, want.WholeMD5()),
+		strings.Trim(f.attrs.ETag, `"`) == want.ETag():
 		return Proven
 	}
 	return Same

@@ -16,10 +16,14 @@ type StoreState int
 
 // The zero value means that there was no contact yet.
 const (
-	Unchecked   StoreState = iota // no answer since the start
-	OK                            // the store takes uploads
-	Unreachable                   // the store does not respond, for example because a robot has left its network
-	Failing                       // the store refuses uploads until somebody corrects the cause
+	// no answer since the start
+	Unchecked StoreState = iota
+	// the store takes uploads
+	OK
+	// the store does not respond, for example because a robot has left its network
+	Unreachable
+	// the store refuses uploads until somebody corrects the cause
+	Failing
 )
 
 // StoreStats is the state of the store.
@@ -59,7 +63,8 @@ func (u *Uploader) checkStore(ctx context.Context) {
 func (u *Uploader) checked(began time.Time, unchecked string, err error) {
 	if err == nil {
 		u.update(func() { u.stats.Store.Unchecked = unchecked })
-		fields := []zap.Field{zap.Stringer("to", u.Bucket), zap.Duration("took", time.Since(began).Round(time.Millisecond))}
+		fields := []zap.Field{zap.Stringer("to", u.Bucket),
+			zap.Duration("took", time.Since(began).Round(time.Millisecond))}
 		if unchecked != "" {
 			fields = append(fields, zap.String("not checked", unchecked))
 		}
@@ -91,9 +96,11 @@ func (u *Uploader) contacted(err error) {
 	switch {
 	case state == before:
 	case state == Failing:
-		u.Log.Error("The store refuses uploads: bags stay here until that is corrected", loglimit.Each(), to, zap.String("reason", store.Message(err)))
+		u.Log.Error("The store refuses uploads: bags stay here until that is corrected", loglimit.Each(), to,
+			zap.String("reason", store.Message(err)))
 	case state == Unreachable:
-		u.Log.Warn("The store is not reachable: bags stay here until it is", to, zap.String("reason", store.Message(err)))
+		u.Log.Warn("The store is not reachable: bags stay here until it is", to,
+			zap.String("reason", store.Message(err)))
 	case before == Failing, before == Unreachable:
 		u.Log.Info("The store takes uploads again", to)
 	}

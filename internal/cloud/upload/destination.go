@@ -27,7 +27,8 @@ func ParseDestination(rawURL string) (Destination, error) {
 		return Destination{}, fmt.Errorf("%s: not a URL: write file://%s for this directory", rawURL, rawURL)
 	}
 	if !ok {
-		return Destination{}, fmt.Errorf("%s: not a URL: want s3://BUCKET/PREFIX, gs://, azblob:// or file:///DIR", rawURL)
+		return Destination{},
+			fmt.Errorf("%s: not a URL: want s3://BUCKET/PREFIX, gs://, azblob:// or file:///DIR", rawURL)
 	}
 	name, query := rest, ""
 	if i := strings.IndexAny(rest, "?#"); i >= 0 {
@@ -35,7 +36,9 @@ func ParseDestination(rawURL string) (Destination, error) {
 	}
 	bucket, name, _ := strings.Cut(name, "/")
 	if strings.ContainsAny(bucket, "{") {
-		return Destination{}, fmt.Errorf("%s: the bucket has to be the same for all bags; {host} can stand after it", store.Redact(rawURL))
+		return Destination{},
+			fmt.Errorf("%s: the bucket has to be the same for all bags; {host} can stand after it",
+				store.Redact(rawURL))
 	}
 	elements := strings.Split(name, "/")
 	dated := len(elements)
@@ -43,7 +46,9 @@ func ParseDestination(rawURL string) (Destination, error) {
 		e = strings.ReplaceAll(e, "{host}", hostInURL())
 		elements[i] = e
 		if open := strings.IndexByte(e, '{'); open >= 0 {
-			return Destination{}, fmt.Errorf("%s: unknown %s: only {host} and letters of strftime are known", store.Redact(rawURL), e[open:])
+			return Destination{},
+				fmt.Errorf("%s: unknown %s: only {host} and letters of strftime are known",
+					store.Redact(rawURL), e[open:])
 		}
 		_, letters, err := expand(e, time.Time{})
 		if err != nil {
@@ -53,7 +58,8 @@ func ParseDestination(rawURL string) (Destination, error) {
 			dated = min(dated, i)
 		}
 	}
-	d := Destination{URL: scheme + "://" + bucket + "/" + strings.Join(elements[:dated], "/"), folder: strings.Join(elements[dated:], "/")}
+	d := Destination{URL: scheme + "://" + bucket + "/" + strings.Join(elements[:dated], "/"),
+		folder: strings.Join(elements[dated:], "/")}
 	d.URL = strings.TrimSuffix(d.URL, "/") + query
 	return d, nil
 }

@@ -71,12 +71,15 @@ func (u *Uploader) afterUpload(f *file, in *os.File, match store.Match) error {
 	if !f.sent {
 		done = "Not sent: the store has it"
 	}
-	u.Log.Info(done, zap.String("file", u.bags.path(f)), zap.String("to", u.Bucket.Object(f.object())), zap.Int64("bytes", f.sums.Size))
+	u.Log.Info(done, zap.String("file", u.bags.path(f)), zap.String("to", u.Bucket.Object(f.object())),
+		zap.Int64("bytes", f.sums.Size))
 	switch {
 	case u.Delete && match == store.Hidden:
-		u.Log.Warn("not deleted here: the key may not read what the store has", zap.String("file", u.bags.path(f)))
+		u.Log.Warn("not deleted here: the key may not read what the store has",
+			zap.String("file", u.bags.path(f)))
 	case u.Delete && match != store.Proven:
-		u.Log.Warn("not deleted here: the store has no checksum to compare with", zap.String("file", u.bags.path(f)))
+		u.Log.Warn("not deleted here: the store has no checksum to compare with",
+			zap.String("file", u.bags.path(f)))
 	}
 	deleted := 0
 	if u.Delete && match == store.Proven {
@@ -87,7 +90,8 @@ func (u *Uploader) afterUpload(f *file, in *os.File, match store.Match) error {
 		if err := u.bags.remove(f, in); err == nil {
 			deleted = 1
 		} else {
-			u.Log.Error("uploaded, but not deleted here", loglimit.Each(), zap.String("file", u.bags.path(f)), zap.Error(err))
+			u.Log.Error("uploaded, but not deleted here", loglimit.Each(), zap.String("file", u.bags.path(f)),
+				zap.Error(err))
 		}
 	}
 	if err := u.bags.removeMarker(f); err != nil {
@@ -193,7 +197,8 @@ func (s *source) ReadAt(b []byte, off int64) (int, error) {
 
 // transfer sends the file if the store does not have it, and verifies the object.
 func (u *Uploader) transfer(ctx context.Context, f *file, in *os.File, src *source) (store.Match, error) {
-	if f.sums == nil { // while the store is away, checksums of one bag after the other would be computed in vain
+	// while the store is away, checksums of one bag after the other would be computed in vain
+	if f.sums == nil {
 		if _, err := u.Bucket.Find(ctx, f.object()); err != nil {
 			return store.Absent, err
 		}
@@ -201,7 +206,8 @@ func (u *Uploader) transfer(ctx context.Context, f *file, in *os.File, src *sour
 	if err := f.sum(ctx, u.Bucket, in); err != nil {
 		return store.Absent, err
 	}
-	found, err := u.Bucket.Find(ctx, f.object()) // just before Put, which would overwrite what another recorder sends meanwhile
+	// just before Put, which would overwrite what another recorder sends meanwhile
+	found, err := u.Bucket.Find(ctx, f.object())
 	if err != nil {
 		return store.Absent, err
 	}
@@ -209,12 +215,14 @@ func (u *Uploader) transfer(ctx context.Context, f *file, in *os.File, src *sour
 	if match != store.Absent && match != store.Hidden {
 		return match, nil
 	}
-	put := store.File{ReaderAt: src, Name: f.object(), Sums: *f.sums, Exclusive: match == store.Hidden, OnUpload: func(id string) error {
-		f.marker.Upload, f.marker.SHA256 = id, f.sums.SHA256
-		return u.bags.writeMarker(f)
-	}}
+	put := store.File{ReaderAt: src, Name: f.object(), Sums: *f.sums, Exclusive: match == store.Hidden,
+		OnUpload: func(id string) error {
+			f.marker.Upload, f.marker.SHA256 = id, f.sums.SHA256
+			return u.bags.writeMarker(f)
+		}}
 	if put.Metadata, err = u.metadata(f, in); err != nil {
-		u.Log.Warn("uploaded without its metadata", loglimit.Each(), zap.String("file", u.bags.path(f)), zap.Error(err))
+		u.Log.Warn("uploaded without its metadata", loglimit.Each(), zap.String("file", u.bags.path(f)),
+			zap.Error(err))
 	}
 	if st, err := in.Stat(); err == nil {
 		put.Mode = st.Mode().Perm()

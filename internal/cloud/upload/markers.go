@@ -133,7 +133,10 @@ func (u *Uploader) writeMarkers(ctx context.Context) {
 			if err := u.bags.writeMarker(f); err != nil {
 				u.Log.Error("cannot write the marker file: if the recorder dies, only gobag upload --all uploads the file", zap.String("file", u.bags.path(f)), zap.Error(err))
 			}
-			u.update(func() { u.unmarked = slices.DeleteFunc(u.unmarked, func(g *file) bool { return g == f }) })
+			u.update(func() {
+				u.unmarked = slices.DeleteFunc(u.unmarked,
+					func(g *file) bool { return g == f })
+			})
 		}
 		if len(unmarked) > 0 {
 			continue
@@ -152,7 +155,8 @@ func (u *Uploader) writeMarkers(ctx context.Context) {
 // backOff waits before the next attempt.
 func (u *Uploader) backOff(ctx context.Context, f *file, err error, wait time.Duration) {
 	wait = jittered(wait)
-	u.Log.Warn("not uploaded yet", zap.String("file", u.bags.path(f)), zap.Duration("next try in", wait.Round(time.Millisecond)), zap.Error(err))
+	u.Log.Warn("not uploaded yet", zap.String("file", u.bags.path(f)),
+		zap.Duration("next try in", wait.Round(time.Millisecond)), zap.Error(err))
 	u.update(func() {
 		u.stats.Err, u.stats.Retry = err.Error(), time.Now().Add(wait)
 		u.stats.Failures++

@@ -68,13 +68,17 @@ type Uploader struct {
 	Options
 	bags *folder
 
-	mu        sync.Mutex
-	files     []*file        // not uploaded yet, in order of creation
-	names     map[string]int // how many of files have each name: Keeps is asked about thousands of names at each split
-	unmarked  []*file        // files whose marker file is not written yet
+	mu sync.Mutex
+	// not uploaded yet, in order of creation
+	files []*file
+	// how many of files have each name: Keeps is asked about thousands of names at each split
+	names map[string]int
+	// files whose marker file is not written yet
+	unmarked  []*file
 	stats     Stats
 	finishing bool
-	changed   chan struct{} // closed at the next change
+	// closed at the next change
+	changed chan struct{}
 }
 
 // state is the state of a file.
@@ -226,7 +230,8 @@ func (u *Uploader) countDeleted(ctx context.Context) {
 func (u *Uploader) nextFile(ctx context.Context) *file {
 	for {
 		u.mu.Lock()
-		i := slices.IndexFunc(u.files, func(f *file) bool { return f.state == waiting && !slices.Contains(u.unmarked, f) })
+		i := slices.IndexFunc(u.files,
+			func(f *file) bool { return f.state == waiting && !slices.Contains(u.unmarked, f) })
 		var f *file
 		if i >= 0 {
 			f = u.files[i]

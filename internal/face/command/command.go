@@ -1,5 +1,5 @@
-// Package command declares the commands of a program as data. The doors (services and topics of ROS, HTTP, keys)
-// carry them out. The package knows no program and no door, and has no state.
+// Package command declares the commands of a program as data. The doors (services and topics of ROS,
+// HTTP, keys) carry them out. The package knows no program and no door, and has no state.
 //
 // Decisions: ADR 0120.
 package command
@@ -17,8 +17,8 @@ import (
 // carried out even if the door has given up.
 const Patience = 10 * time.Second
 
-// Command is a command that users can give to a program. A program declares each of its commands once, as an entry of
-// a list; each door serves the entries that have a name there.
+// Command is a command that users can give to a program. A program declares each of its commands once, as
+// an entry of a list; each door serves the entries that have a name there.
 type Command struct {
 	Params []Param
 

@@ -7,12 +7,18 @@ type Kind int
 
 // The kinds of refusal.
 const (
-	Failed      Kind = iota // the command was tried and failed: the disk, a bag, an unforeseen error
-	Invalid                 // a parameter has an invalid value
-	NotFound                // the bag or topic that a parameter names does not exist
-	Conflict                // the command is not possible in the present state
-	NoChange                // the command has nothing to do in the present state
-	Unavailable             // the command is not possible before the start or at the end, or there are too many at once
+	// the command was tried and failed: the disk, a bag, an unforeseen error
+	Failed Kind = iota
+	// a parameter has an invalid value
+	Invalid
+	// the bag or topic that a parameter names does not exist
+	NotFound
+	// the command is not possible in the present state
+	Conflict
+	// the command has nothing to do in the present state
+	NoChange
+	// the command is not possible before the start or at the end, or there are too many at once
+	Unavailable
 )
 
 // RefusalError is an error with its kind.

@@ -42,9 +42,10 @@ func messageOf[M any](typ string, value func(*M) any) message {
 // messages are the messages for the types of parameters. No topic carries a bool: services do.
 var messages = map[command.Type]message{
 	command.Number: messageOf("std_msgs/Float64", func(m *std_msgs.Float64) any { return m.Data }),
-	command.Count:  messageOf("std_msgs/UInt32", func(m *std_msgs.UInt32) any { return int(min(m.Data, math.MaxInt32)) }),
-	command.Time:   messageOf("std_msgs/Time", func(m *std_msgs.Time) any { return rosbag.TimeOf(m.Data) }),
-	command.Text:   messageOf("std_msgs/String", func(m *std_msgs.String) any { return m.Data }),
+	command.Count: messageOf("std_msgs/UInt32",
+		func(m *std_msgs.UInt32) any { return int(min(m.Data, math.MaxInt32)) }),
+	command.Time: messageOf("std_msgs/Time", func(m *std_msgs.Time) any { return rosbag.TimeOf(m.Data) }),
+	command.Text: messageOf("std_msgs/String", func(m *std_msgs.String) any { return m.Data }),
 }
 
 // errSelf refuses our own publications: a played bag may contain recorded commands.

@@ -20,9 +20,12 @@ import (
 )
 
 const (
-	defaultInterval = time.Second            // between two notifications
-	writeTimeout    = 200 * time.Millisecond // most time to write a notification
-	extension       = 30 * time.Second       // time that each notification requests while the service starts or stops
+	// between two notifications
+	defaultInterval = time.Second
+	// most time to write a notification
+	writeTimeout = 200 * time.Millisecond
+	// time that each notification requests while the service starts or stops
+	extension = 30 * time.Second
 )
 
 // State is the state of the service.
@@ -39,7 +42,8 @@ func Watch(ctx context.Context, probe func() State) (end func(), err error) {
 }
 
 // watchWithTimeout is Watch with a timeout for each notification.
-func watchWithTimeout(ctx context.Context, timeout time.Duration, probe func() State) (end func(), err error) {
+func watchWithTimeout(ctx context.Context, timeout time.Duration, probe func() State) (end func(),
+	err error) {
 	path := os.Getenv("NOTIFY_SOCKET")
 	if path == "" {
 		return func() {}, nil
@@ -53,7 +57,8 @@ func watchWithTimeout(ctx context.Context, timeout time.Duration, probe func() S
 		return func() {}, err
 	}
 	w := &watch{conn: conn, probe: probe, timeout: timeout}
-	ended, cancel := context.WithCancel(context.Background()) // not derived from ctx: stopping is reported, too
+	// not derived from ctx: stopping is reported, too
+	ended, cancel := context.WithCancel(context.Background())
 	var job sync.WaitGroup
 	// owner: end.
 	job.Go(func() { w.run(ctx, ended, every) })
@@ -73,7 +78,8 @@ func interval(micros, pid string) (time.Duration, error) {
 	if err != nil || n <= 0 {
 		return defaultInterval, fmt.Errorf("WATCHDOG_USEC is %q, want a number of microseconds", micros)
 	}
-	return max(min(defaultInterval, time.Duration(min(n, int64(time.Minute/time.Microsecond)))*time.Microsecond/3), time.Millisecond), nil
+	return max(min(defaultInterval,
+		time.Duration(min(n, int64(time.Minute/time.Microsecond)))*time.Microsecond/3), time.Millisecond), nil
 }
 
 type watch struct {

@@ -191,13 +191,15 @@ func (c *Console) paint() {
 		}
 		lines, c.lines = c.lines, lines[:0] // two buffers take turns
 		if c.dropped > 0 {
-			lines = fmt.Appendf(lines, "(%s left out: not taken in time)\n", wording.Plural(c.dropped, "line"))
+			lines = fmt.Appendf(lines, "(%s left out: not taken in time)\n",
+				wording.Plural(c.dropped, "line"))
 		}
 		before := ""
 		switch {
 		case len(c.drawn) == 0:
 		case c.redrawLines:
-			before = eraseFrame + scrollUp(c.height) + string(lastRows(history, c.width, c.height-len(c.frame)))
+			before = eraseFrame + scrollUp(c.height) + string(lastRows(history, c.width,
+				c.height-len(c.frame)))
 			c.drawn = nil
 		case c.redraw:
 			before = eraseFrame
@@ -293,8 +295,9 @@ func compose(out, lines []byte, drawn, frame []string) []byte {
 		return out
 	}
 	out = append(out, '\r')
-	// Make room only for a frame that grows. A frame of the same size must not scroll: the terminal may have shrunk
-	// without our knowing. For the same reason erase the present frame first, so that no part of it scrolls away.
+	// Make room only for a frame that grows. A frame of the same size must not scroll: the terminal may
+	// have shrunk without our knowing. For the same reason erase the present frame first, so that no part
+	// of it scrolls away.
 	if n := len(frame) - 1; n > 0 && n >= len(drawn) {
 		if len(drawn) > 0 {
 			out = append(out, eraseFrame...)

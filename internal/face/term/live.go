@@ -124,8 +124,8 @@ func (l *Live) draw() {
 	defer l.mu.Unlock()
 	width, height := l.Size()
 	l.sized(width, height, false)
-	// Other programs may write to the terminal, which moves the cursor without our knowing. A complete redraw now and
-	// then gives a misplaced frame a place again.
+	// Other programs may write to the terminal, which moves the cursor without our knowing. A complete
+	// redraw now and then gives a misplaced frame a place again.
 	if now := time.Now(); now.Sub(l.redrawn) >= redrawInterval {
 		l.Console.Redraw()
 		l.redrawn = now

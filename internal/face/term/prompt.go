@@ -55,10 +55,12 @@ func (p *Prompt) Press(key keys.Key) bool {
 		p.text = p.text[:max(len(p.text)-1, 0)]
 	case keys.CtrlU:
 		p.text = p.text[:0]
-	case keys.Up, keys.Down, keys.Left, keys.Right, keys.ShiftLeft, keys.ShiftRight, keys.Home, keys.End, keys.PageUp, keys.PageDown:
+	case keys.Up, keys.Down, keys.Left, keys.Right, keys.ShiftLeft, keys.ShiftRight, keys.Home, keys.End,
+		keys.PageUp, keys.PageDown:
 		// the text grows and shrinks at its end only
 	default:
-		if r := rune(key); r <= utf8.MaxRune && unicode.IsPrint(r) && len(string(p.text))+utf8.RuneLen(r) <= maxTyped {
+		if r := rune(key); r <= utf8.MaxRune && unicode.IsPrint(r) &&
+			len(string(p.text))+utf8.RuneLen(r) <= maxTyped {
 			p.text = append(p.text, r)
 		}
 	}

@@ -27,8 +27,10 @@ type Terminal struct {
 	cancel context.CancelFunc
 	jobs   sync.WaitGroup // goroutines that end in End
 
-	mu       sync.Mutex // guards stopKeys
-	stopKeys func()     // stops reading keys, and returns when no key is read any more; nil while keys are not read
+	// guards stopKeys
+	mu sync.Mutex
+	// stops reading keys, and returns when no key is read any more; nil while keys are not read
+	stopKeys func()
 }
 
 // Begin acquires the terminal until End, or until ctx ends.
@@ -113,8 +115,8 @@ func SizeOf(f *os.File) func() (width, height int) {
 	}
 }
 
-// Unicode reports whether the terminal shows more than ASCII, according to the environment. Without a locale in the
-// environment it is assumed to. The Linux console is not: it has few characters.
+// Unicode reports whether the terminal shows more than ASCII, according to the environment. Without a
+// locale in the environment it is assumed to. The Linux console is not: it has few characters.
 func Unicode() bool {
 	if os.Getenv("TERM") == "linux" {
 		return false

@@ -24,7 +24,8 @@ func (e *statusError) Error() string { return e.text }
 
 // statuses are the HTTP statuses of refusals.
 var statuses = [...]int{
-	command.Failed: http.StatusInternalServerError, command.Invalid: http.StatusBadRequest, command.NotFound: http.StatusNotFound,
+	command.Failed: http.StatusInternalServerError, command.Invalid: http.StatusBadRequest,
+	command.NotFound: http.StatusNotFound,
 	command.Conflict: http.StatusConflict, command.NoChange: http.StatusConflict,
 	command.Unavailable: http.StatusServiceUnavailable,
 }
@@ -72,7 +73,8 @@ func badBody(err error) error {
 
 // kinds are the types of parameters, in words.
 var kinds = map[command.Type]string{
-	command.Bool: "true or false", command.Number: "a number", command.Count: "a whole number", command.Text: "a text", command.Time: "a time",
+	command.Bool: "true or false", command.Number: "a number", command.Count: "a whole number",
+	command.Text: "a text", command.Time: "a time",
 }
 
 // wanted says what the body of a command is.
@@ -110,7 +112,8 @@ func decode(params []command.Param, body []byte) (command.Params, error) {
 		given[p.Name] = v
 	}
 	for name := range fields {
-		return nil, command.Refused(command.Invalid, fmt.Sprintf("unknown field %q: %s", name, wanted(params)))
+		return nil, command.Refused(command.Invalid,
+			fmt.Sprintf("unknown field %q: %s", name, wanted(params)))
 	}
 	return given, nil
 }

@@ -34,7 +34,8 @@ func (s *Server) route(pattern string, h http.HandlerFunc) {
 			options = "-X " + method + " "
 		}
 		w.Header().Set("Allow", method)
-		WriteError(w, &statusError{http.StatusMethodNotAllowed, "only " + method + " is served here, as by: " + s.curl(r, options, path)})
+		WriteError(w, &statusError{http.StatusMethodNotAllowed,
+			"only " + method + " is served here, as by: " + s.curl(r, options, path)})
 	})
 }
 
@@ -70,28 +71,35 @@ func (s *Server) command(c *command.Command) {
 		defer cancel()
 		result, err := s.perform(ctx, w, r, c)
 		s.poller.wake()
-		status, answer := http.StatusOK, any(resultAnswer{message: cmp.Or(result.Brief, result.Text), fields: result.Fields})
+		status, answer := http.StatusOK,
+			any(resultAnswer{message: cmp.Or(result.Brief, result.Text), fields: result.Fields})
 		switch {
 		case errors.Is(err, context.DeadlineExceeded):
-			status, answer = http.StatusAccepted, resultAnswer{message: "it is being done, after what waits for the disk"}
+			status, answer = http.StatusAccepted,
+				resultAnswer{message: "it is being done, after what waits for the disk"}
 		case command.KindOf(err) == command.NoChange:
 			answer = resultAnswer{message: err.Error(), fields: result.Fields}
 		case err != nil:
 			status = statusOf(err)
 			answer = errorAnswer{err.Error()}
 		}
-		s.options.Log.Info("web command", loglimit.OnRequest(), zap.String("command", c.HTTP), zap.String("peer", r.RemoteAddr), zap.Int("status", status), zap.Error(err))
+		s.options.Log.Info("web command", loglimit.OnRequest(), zap.String("command", c.HTTP),
+			zap.String("peer", r.RemoteAddr), zap.Int("status", status), zap.Error(err))
 		WriteJSON(w, status, answer)
 	})
 }
 
 // perform carries out a command with the parameters of the body.
-func (s *Server) perform(ctx context.Context, w http.ResponseWriter, r *http.Request, c *command.Command) (command.Result, error) {
+func (s *Server) perform(ctx context.Context, w http.ResponseWriter, r *http.Request,
+	c *command.Command) (command.Result, error) {
 	if r.ContentLength != 0 { // forms of other pages cannot send this type
-		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
+			kind != "application/json" {
 			_, path, _ := strings.Cut(r.Pattern, " ")
 			how := s.curl(r, "-H 'Content-Type: application/json' -d '...' ", path)
-			return command.Result{}, &statusError{http.StatusUnsupportedMediaType, "the body must be application/json, as of: " + how}
+			return command.Result{},
+				&statusError{http.StatusUnsupportedMediaType,
+					"the body must be application/json, as of: " + how}
 		}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
@@ -114,7 +122,8 @@ func (s *Server) HandleDownload(pattern string, h http.HandlerFunc) {
 			defer func() { <-s.files }()
 		default:
 			w.Header().Set("Retry-After", "5")
-			WriteError(w, command.Refused(command.Unavailable, "too many bags are read at once: try again later"))
+			WriteError(w, command.Refused(command.Unavailable,
+				"too many bags are read at once: try again later"))
 			return
 		}
 		h(w, r)

@@ -15,7 +15,8 @@ func (s *Server) probes() {
 	// cause a restart, which would interrupt the recording.
 	probe("GET /livez", func(w http.ResponseWriter, r *http.Request) {
 		s.probeView(r)
-		WriteJSON(w, http.StatusOK, Health{Status: healthy, Problems: []string{}, Master: s.options.MasterUp()}.brief())
+		WriteJSON(w, http.StatusOK,
+			Health{Status: healthy, Problems: []string{}, Master: s.options.MasterUp()}.brief())
 	})
 	probe("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, r, s.readiness(s.probeView(r)))

@@ -12,16 +12,17 @@ import (
 	"go.uber.org/zap"
 )
 
-// Limits on connections. A held connection cannot be evicted. The limits of held connections are together far below
-// addressConnections, so that there is always a connection to evict, whichever client fills the server.
+// Limits on connections. A held connection cannot be evicted. The limits of held connections are together
+// far below addressConnections, so that there is always a connection to evict, whichever client fills the
+// server.
 const (
 	maxConnections     = 512                             // an idle one takes 9 kB
 	addressConnections = 448                             // from one address
 	heldForClients     = maxWatchers + maxDownloads + 12 // authorized requests being answered
 	heldForProbes      = 16                              // probes being answered
 
-	// heldForViewers is a few more than the number of viewers that a live view accepts: a viewer too many is told
-	// so, and then disconnected.
+	// heldForViewers is a few more than the number of viewers that a live view accepts: a viewer too many
+	// is told so, and then disconnected.
 	heldForViewers = 24
 
 	// Unfinished requests of all clients. A header of many short fields takes 20 times its
@@ -225,12 +226,14 @@ func (l *listener) evict(victim *conn, now time.Time) {
 	if now.Sub(l.loggedAt) < evictionLogInterval {
 		return
 	}
-	l.log.Warn("too many web connections: some are closed", zap.Stringer("peer", victim.RemoteAddr()), zap.Int("closed", l.evicted))
+	l.log.Warn("too many web connections: some are closed", zap.Stringer("peer", victim.RemoteAddr()),
+		zap.Int("closed", l.evicted))
 	l.evicted, l.loggedAt = 0, now
 }
 
-// charge accounts for bytes of an unfinished request. It returns the connection that was evicted
-// if all unfinished requests together are too large: the connection with the most bytes, and of several such the oldest.
+// charge accounts for bytes of an unfinished request. It returns the connection that was evicted if all
+// unfinished requests together are too large: the connection with the most bytes, and of several such the
+// oldest.
 func (l *listener) charge(c *conn, n int) (victim *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -25,8 +25,8 @@ type LiveView interface {
 	Close()
 }
 
-// sendBuffer is the size in bytes of the kernel's send buffer for a viewer. With a larger buffer, a slow viewer
-// would show old messages.
+// sendBuffer is the size in bytes of the kernel's send buffer for a viewer. With a larger buffer, a slow
+// viewer would show old messages.
 const sendBuffer = 256 << 10
 
 // foxgloveApp is the origin of the web application of Foxglove.
@@ -51,10 +51,13 @@ func (u *upgrader) wrap(next http.Handler) http.Handler {
 		case u.view == nil:
 			WriteError(w, &statusError{http.StatusNotFound, "there is no live view here"})
 		case !u.guard.allowsOrigin(r):
-			WriteError(w, &statusError{http.StatusForbidden, "a page of another site may not open the live view: allow it with --http-origin, if you trust it"})
-			u.log.Info("live view refused to a page of another site", loglimit.OnRequest(), zap.String("origin", r.Header.Get("Origin")), zap.String("peer", r.RemoteAddr))
+			WriteError(w, &statusError{http.StatusForbidden,
+				"a page of another site may not open the live view: allow it with --http-origin, if you trust it"})
+			u.log.Info("live view refused to a page of another site", loglimit.OnRequest(),
+				zap.String("origin", r.Header.Get("Origin")), zap.String("peer", r.RemoteAddr))
 		case !u.guard.admitsViewer(r, u.view.Controls()):
-			WriteError(w, refuseToken(r, r.URL.Query().Has("token"), "add ?token= and the token to the address"))
+			WriteError(w, refuseToken(r, r.URL.Query().Has("token"),
+				"add ?token= and the token to the address"))
 		case r.Body != http.NoBody || !u.conns.hold(r, viewing):
 			WriteError(w, &statusError{http.StatusServiceUnavailable, "too many viewers are connected"})
 		default:
@@ -66,7 +69,8 @@ func (u *upgrader) wrap(next http.Handler) http.Handler {
 
 // wantsWebSocket reports whether a request is to become a WebSocket.
 func wantsWebSocket(r *http.Request) bool {
-	return r.Method == http.MethodGet && headerHas(r.Header, "Connection", "upgrade") && headerHas(r.Header, "Upgrade", "websocket")
+	return r.Method == http.MethodGet && headerHas(r.Header, "Connection", "upgrade") &&
+		headerHas(r.Header, "Upgrade", "websocket")
 }
 
 // headerHas reports whether word is among the comma-separated words of a header.
@@ -90,10 +94,10 @@ func limitSendBuffer(r *http.Request) {
 	}
 }
 
-// allowsOrigin reports whether the page that opens a WebSocket may do so. A browser lets any page open one, and
-// sends the origin of the page; other programs send no origin. Allowed are pages of this server, desktop
-// applications, the application of Foxglove, and the origins of --http-origin. The origin null is refused:
-// sandboxed frames of any site have that origin.
+// allowsOrigin reports whether the page that opens a WebSocket may do so. A browser lets any page open
+// one, and sends the origin of the page; other programs send no origin. Allowed are pages of this server,
+// desktop applications, the application of Foxglove, and the origins of --http-origin. The origin null is
+// refused: sandboxed frames of any site have that origin.
 func (g *guard) allowsOrigin(r *http.Request) bool {
 	given := r.Header.Values("Origin")
 	if len(given) == 0 {
@@ -111,14 +115,16 @@ func (g *guard) allowsOrigin(r *http.Request) bool {
 }
 
 // admitsViewer reports whether a request for WebSocket is authorized: like any other or, because a
-// browser cannot send a header with it, by the parameter token of its address. The token that only shows is of no use if
-// viewers control.
+// browser cannot send a header with it, by the parameter token of its address. The token that only shows
+// is of no use if viewers control.
 func (g *guard) admitsViewer(r *http.Request, controls bool) bool {
 	if g.admits(r) || !controls && g.shows(r) {
 		return true
 	}
 	given := r.URL.Query()["token"]
-	return len(given) == 1 && (equalSecrets(given[0], g.token) || !controls && g.viewToken != "" && equalSecrets(given[0], g.viewToken))
+	return len(given) == 1 &&
+		(equalSecrets(given[0], g.token) || !controls && g.viewToken != "" &&
+			equalSecrets(given[0], g.viewToken))
 }
 
 // liveState is the live view in the state.
@@ -158,10 +164,12 @@ func stateOf(view LiveView, token bool) *liveState {
 	if view == nil {
 		return nil
 	}
-	state := &liveState{Token: token, Viewers: []viewerState{}, Skipped: view.Total().Skipped, Apps: viewerApps}
+	state := &liveState{Token: token, Viewers: []viewerState{}, Skipped: view.Total().Skipped,
+		Apps: viewerApps}
 	for _, r := range view.Viewers() {
 		state.Viewers = append(state.Viewers, viewerState{
-			Peer: r.Peer, Since: float64(r.Since.UnixMilli()) / 1e3, Topics: r.Channels, Messages: r.Messages, Bytes: r.Bytes, Skipped: r.Skipped, Queued: r.QueuedBytes,
+			Peer: r.Peer, Since: float64(r.Since.UnixMilli()) / 1e3, Topics: r.Channels, Messages: r.Messages,
+			Bytes: r.Bytes, Skipped: r.Skipped, Queued: r.QueuedBytes,
 		})
 	}
 	return state
@@ -174,10 +182,16 @@ func viewerMetrics(view LiveView, program string) (all []prometheus.Collector) {
 	}
 	name := program + "_viewer"
 	counter := func(suffix, help string, value func(live.Counts) uint64) {
-		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name + suffix, Help: help}, func() float64 { return float64(value(view.Total())) }))
+		all = append(all,
+			prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name + suffix, Help: help},
+				func() float64 { return float64(value(view.Total())) }))
 	}
 	counter("_messages_total", "Messages sent to viewers.", func(c live.Counts) uint64 { return c.Messages })
-	counter("_bytes_total", "Payload bytes of the messages sent to viewers.", func(c live.Counts) uint64 { return c.Bytes })
-	counter("_skipped_total", "Messages that viewers were too slow for.", func(c live.Counts) uint64 { return c.Skipped })
-	return append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name + "s", Help: "Viewers connected."}, func() float64 { return float64(len(view.Viewers())) }))
+	counter("_bytes_total", "Payload bytes of the messages sent to viewers.",
+		func(c live.Counts) uint64 { return c.Bytes })
+	counter("_skipped_total", "Messages that viewers were too slow for.",
+		func(c live.Counts) uint64 { return c.Skipped })
+	return append(all,
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name + "s", Help: "Viewers connected."},
+			func() float64 { return float64(len(view.Viewers())) }))
 }

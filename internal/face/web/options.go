@@ -18,16 +18,19 @@ type Options struct {
 	ViewToken string
 	Hosts     []string // allowed host names, besides localhost and IP addresses
 
-	// Origins are the origins of pages that may open the live view, such as https://viewer.example.org, besides
-	// the pages of this server.
+	// Origins are the origins of pages that may open the live view, such as https://viewer.example.org,
+	// besides the pages of this server.
 	Origins []string
 	Live    LiveView // nil: there is none
 
-	Node     string // our name on the graph
-	Version  string
-	MasterUp func() bool               // whether the master answers; nil for a program without a master
-	Unread   func() (now, ever string) // the parts of the master's replies that cannot be read, see tcpros.Node.Unread; nil without a master
-	Log      *zap.Logger
+	// our name on the graph
+	Node    string
+	Version string
+	// whether the master answers; nil for a program without a master
+	MasterUp func() bool
+	// the parts of the master's replies that cannot be read, see tcpros.Node.Unread; nil without a master
+	Unread func() (now, ever string)
+	Log    *zap.Logger
 }
 
 // check refuses options that would expose the server without a token.
@@ -52,8 +55,8 @@ func CheckToken(token string) error {
 	return nil
 }
 
-// CheckViewToken returns why a token cannot be used for looking beside the token that controls, without the tokens
-// themselves. Empty means no token.
+// CheckViewToken returns why a token cannot be used for looking beside the token that controls, without
+// the tokens themselves. Empty means no token.
 func CheckViewToken(viewToken, token string) error {
 	switch {
 	case viewToken == "":

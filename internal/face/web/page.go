@@ -30,7 +30,8 @@ func Files(embedded embed.FS) fs.FS {
 
 // contentTypes are the content types of the assets by extension.
 var contentTypes = map[string]string{
-	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".html": "text/html; charset=utf-8",
+	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+	".html": "text/html; charset=utf-8",
 }
 
 // pages serves the page of the program and its assets. Each file is registered with its own
@@ -38,8 +39,10 @@ var contentTypes = map[string]string{
 func (s *Server) pages() {
 	s.Assets(shared)
 	s.Assets(s.backend.Pages())
-	content := template.Must(frame("page.html").New("content").Parse(string(mustRead(s.backend.Pages(), s.backend.Program()+".html"))))
-	page, viewerPage := asset(s.render(content, false, false), ".html"), asset(s.render(content, false, true), ".html")
+	content := template.Must(frame("page.html").New("content").Parse(string(mustRead(s.backend.Pages(),
+		s.backend.Program()+".html"))))
+	page, viewerPage := asset(s.render(content, false, false), ".html"),
+		asset(s.render(content, false, true), ".html")
 	s.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case s.guard.admits(r):
@@ -73,12 +76,14 @@ func (s *Server) Assets(files fs.FS) {
 	}
 }
 
-// frame returns the template of a page: what all pages have in common, with the parts that the file body defines.
+// frame returns the template of a page: what all pages have in common, with the parts that the file body
+// defines.
 func frame(body string) *template.Template {
 	return template.Must(template.ParseFS(shared, "frame.html", body))
 }
 
-// render returns the page of a template. again says that a token was refused, looks that the page controls nothing.
+// render returns the page of a template. again says that a token was refused, looks that the page
+// controls nothing.
 func (s *Server) render(t *template.Template, again, looks bool) []byte {
 	var b bytes.Buffer
 	err := t.ExecuteTemplate(&b, "frame.html", struct {

@@ -27,7 +27,8 @@ type guard struct {
 }
 
 func newGuard(o Options) guard {
-	g := guard{token: o.Token, session: secret(), viewToken: o.ViewToken, viewSession: secret(), hosts: []string{"localhost"}}
+	g := guard{token: o.Token, session: secret(), viewToken: o.ViewToken, viewSession: secret(),
+		hosts: []string{"localhost"}}
 	if name, err := os.Hostname(); err == nil {
 		g.hosts = append(g.hosts, canonical(name))
 	}
@@ -74,7 +75,8 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		if !g.allowsHost(r.Host) {
 			// ADR 0044: DNS rebinding makes a page of another site ask us under its own name.
-			WriteError(w, &statusError{http.StatusMisdirectedRequest, "unknown host name: allow it with --http-host"})
+			WriteError(w, &statusError{http.StatusMisdirectedRequest,
+				"unknown host name: allow it with --http-host"})
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -95,7 +97,8 @@ func (g *guard) allowsHost(host string) bool {
 	return slices.Contains(g.hosts, canonical(host))
 }
 
-// admits reports whether the request is authorized to look and to control, by the token or the session cookie.
+// admits reports whether the request is authorized to look and to control, by the token or the session
+// cookie.
 func (g *guard) admits(r *http.Request) bool {
 	return g.token == "" || hasSecret(r, g.token, g.session)
 }
@@ -105,15 +108,18 @@ func (g *guard) shows(r *http.Request) bool {
 	return g.admits(r) || g.viewToken != "" && hasSecret(r, g.viewToken, g.viewSession)
 }
 
-// refuseToken is the error for a request without authorization: sent is whether its address has a token. Old cookies are none.
+// refuseToken is the error for a request without authorization: sent is whether its address has a token.
+// Old cookies are none.
 func refuseToken(r *http.Request, sent bool, how string) error {
 	if sent || strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ") {
-		return &statusError{http.StatusUnauthorized, "the token is wrong: want that of --http-token, of its file or of its variable"}
+		return &statusError{http.StatusUnauthorized,
+			"the token is wrong: want that of --http-token, of its file or of its variable"}
 	}
 	return &statusError{http.StatusUnauthorized, "a token is needed: " + how}
 }
 
-// hasSecret reports whether a request comes with a token or, from a browser, with the session that stands for it.
+// hasSecret reports whether a request comes with a token or, from a browser, with the session that stands
+// for it.
 func hasSecret(r *http.Request, token, session string) bool {
 	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		return equalSecrets(given, token)
@@ -137,7 +143,8 @@ func (g *guard) requireToken(next http.HandlerFunc) http.HandlerFunc {
 			WriteError(w, refuseToken(r, false, "send it as Authorization: Bearer, or log in"))
 			return
 		case !looks && !g.admits(r):
-			WriteError(w, &statusError{http.StatusForbidden, "this token only shows: to control, log in with the other one"})
+			WriteError(w, &statusError{http.StatusForbidden,
+				"this token only shows: to control, log in with the other one"})
 			return
 		}
 		next(w, r)

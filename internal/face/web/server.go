@@ -1,9 +1,9 @@
 // Package web monitors and controls a recording or a playback over HTTP: a web page, the same
 // commands as a JSON API, server-sent events, metrics for Prometheus and probes for supervisors.
 //
-// A Server answers authorized clients only; without a token it listens on loopback only. The package knows no
-// program: a Backend has the state and the commands. The connections and the memory of a Server are bounded, and
-// neither recording nor play waits for the Server: it is closed last, within a second.
+// A Server answers authorized clients only; without a token it listens on loopback only. The package
+// knows no program: a Backend has the state and the commands. The connections and the memory of a Server
+// are bounded, and neither recording nor play waits for the Server: it is closed last, within a second.
 package web
 
 import (
@@ -31,8 +31,8 @@ type Backend interface {
 
 	// Program returns the name of the program, with which its metrics begin.
 	Program() string
-	// Pages returns the files of the program's page: PROGRAM.html, the content between what the pages of all programs
-	// have in common, PROGRAM.js, and files that these load.
+	// Pages returns the files of the program's page: PROGRAM.html, the content between what the pages of
+	// all programs have in common, PROGRAM.js, and files that these load.
 	Pages() fs.FS
 	// Routes registers the endpoints of the program.
 	Routes(s *Server)
@@ -83,7 +83,8 @@ func Serve(ctx context.Context, o Options, f Backend) (*Server, error) {
 func serve(ctx context.Context, ln net.Listener, o Options, f Backend) *Server {
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx)) // Close ends it; ctx is for the start
 	s := &Server{
-		options: o, backend: f, metrics: prometheus.NewRegistry(), mux: http.NewServeMux(), addr: ln.Addr(), began: time.Now(), end: cancel,
+		options: o, backend: f, metrics: prometheus.NewRegistry(), mux: http.NewServeMux(), addr: ln.Addr(),
+		began: time.Now(), end: cancel,
 		conns: newListener(ln, o.Log), files: make(chan struct{}, maxDownloads),
 	}
 	s.guard = newGuard(o)
@@ -100,7 +101,8 @@ func serve(ctx context.Context, ln net.Listener, o Options, f Backend) *Server {
 		BaseContext:       func(net.Listener) context.Context { return life },
 		ConnContext:       connContext,
 		ConnState:         s.conns.track,
-		ErrorLog:          loglimit.HTTPErrors(o.Log, "web server", zap.DebugLevel), // peers must not fill the log
+		// peers must not fill the log
+		ErrorLog: loglimit.HTTPErrors(o.Log, "web server", zap.DebugLevel),
 	}
 	// owner: Close; ends when the server is closed.
 	s.done.Go(func() {
@@ -120,7 +122,8 @@ func (s *Server) Addr() net.Addr { return s.addr }
 // URL returns the address of the page for a browser on this machine.
 func (s *Server) URL() string { return "http://" + LocalAddress(s.addr.String()) + "/" }
 
-// LocalAddress returns host:port by which this machine reaches a server on host:port, which may stand for all addresses.
+// LocalAddress returns host:port by which this machine reaches a server on host:port, which may stand for
+// all addresses.
 func LocalAddress(listen string) string {
 	host, port, _ := net.SplitHostPort(listen)
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
@@ -173,8 +176,10 @@ type envelope struct {
 func (s *Server) collect(now time.Time) encodedView {
 	v := s.backend.Poll(now)
 	b, err := json.Marshal(envelope{
-		Program: s.backend.Program(), Version: s.options.Version, Node: s.options.Node, Master: s.options.MasterUp(),
-		Time: float64(now.UnixMilli()) / 1e3, Began: float64(s.began.UnixMilli()) / 1e3, State: v.State, Live: stateOf(s.options.Live, s.guard.token != ""),
+		Program: s.backend.Program(), Version: s.options.Version, Node: s.options.Node,
+		Master: s.options.MasterUp(),
+		Time:   float64(now.UnixMilli()) / 1e3, Began: float64(s.began.UnixMilli()) / 1e3, State: v.State,
+		Live: stateOf(s.options.Live, s.guard.token != ""),
 	})
 	if err != nil {
 		panic("web: " + err.Error()) // all that is marshaled is ours

@@ -1,5 +1,5 @@
-// Package doors opens the doors of a program that records or plays: the web page, the services, the reports to
-// systemd, and the terminal. It knows no program: a Face is the program behind the doors.
+// Package doors opens the doors of a program that records or plays: the web page, the services, the
+// reports to systemd, and the terminal. It knows no program: a Face is the program behind the doors.
 package doors
 
 import (
@@ -37,9 +37,10 @@ type Face interface {
 	Service(ctx context.Context, node *tcpros.Node) sdnotify.State
 }
 
-// ServeWeb serves the web page, the API, the metrics and the live view of a face, if --http is given, until end is
-// called. Without --http source may be nil.
-func ServeWeb(ctx context.Context, w *options.Web, node *tcpros.Node, log *zap.Logger, face Face, source *live.Source) (end func(), err error) {
+// ServeWeb serves the web page, the API, the metrics and the live view of a face, if --http is given,
+// until end is called. Without --http source may be nil.
+func ServeWeb(ctx context.Context, w *options.Web, node *tcpros.Node, log *zap.Logger, face Face,
+	source *live.Source) (end func(), err error) {
 	if w.Listen == "" {
 		if w.Token() != "" || w.ViewToken != "" || len(w.Hosts)+len(w.Origins) > 0 {
 			log.Warn("no web page is served without --http: --http-token and the other options of the page have no effect")
@@ -74,7 +75,8 @@ func ServeWeb(ctx context.Context, w *options.Web, node *tcpros.Node, log *zap.L
 // ServeGraph serves the commands and the status of a face on the ROS graph until end is called.
 func ServeGraph(node *tcpros.Node, log *zap.Logger, face Face) (end func(), err error) {
 	server, err := rosctl.Serve(rosctl.Options{
-		Node: node, Log: log, Commands: face.Commands(), KnownBy: face.KnownBy(), Status: face.Status, Changed: face.Changed,
+		Node: node, Log: log, Commands: face.Commands(), KnownBy: face.KnownBy(), Status: face.Status,
+		Changed: face.Changed,
 	})
 	if err != nil {
 		return nil, err
@@ -82,7 +84,8 @@ func ServeGraph(node *tcpros.Node, log *zap.Logger, face Face) (end func(), err 
 	return server.Close, nil
 }
 
-// NotifySystemd reports the state of a face to systemd, if systemd has started the program, until end is called.
+// NotifySystemd reports the state of a face to systemd, if systemd has started the program, until end is
+// called.
 func NotifySystemd(ctx context.Context, node *tcpros.Node, log *zap.Logger, face Face) (end func()) {
 	end, err := sdnotify.Watch(ctx, func() sdnotify.State { return face.Service(ctx, node) })
 	if err != nil {

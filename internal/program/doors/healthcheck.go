@@ -22,14 +22,15 @@ import (
 // probeTimeout bounds a probe as a whole: container engines wait three seconds by default.
 const probeTimeout = 2 * time.Second
 
-// HealthcheckCommand is the first argument that makes a program probe another instance, which runs with the same
-// options. Container engines need it: an image without a base has no other program.
+// HealthcheckCommand is the first argument that makes a program probe another instance, which runs with
+// the same options. Container engines need it: an image without a base has no other program.
 const HealthcheckCommand = "healthcheck"
 
 // HealthcheckHelp describes the command of a program.
 func HealthcheckHelp(name string) program.Subcommand {
 	return program.Subcommand{
-		Name: HealthcheckCommand, Args: "[livez|readyz|healthz] [OPTIONS]", Help: "Ask a running " + name + " whether it is well",
+		Name: HealthcheckCommand, Args: "[livez|readyz|healthz] [OPTIONS]",
+		Help:   "Ask a running " + name + " whether it is well",
 		Detail: `Takes the options of the running program on this machine, which has --http. Exit code: 0 it is well, otherwise 1.`,
 	}
 }
@@ -50,8 +51,8 @@ func Healthcheck(name string, o *options.Common, words []string, err error) int 
 // maxAnswerBytes is the number of bytes that are read of the answer to a probe.
 const maxAnswerBytes = 16 << 10
 
-// probe requests livez, readyz or healthz of the server that the program name serves at listen, which is HOST:PORT, on
-// this machine; the default is livez. It returns nil if the server is healthy.
+// probe requests livez, readyz or healthz of the server that the program name serves at listen, which is
+// HOST:PORT, on this machine; the default is livez. It returns nil if the server is healthy.
 func probe(ctx context.Context, name, listen, token string, named []string) error {
 	what := "livez"
 	switch len(named) {
@@ -87,7 +88,8 @@ func probe(ctx context.Context, name, listen, token string, named []string) erro
 		return nil
 	}
 	var h web.Health
-	if json.NewDecoder(io.LimitReader(answer.Body, maxAnswerBytes)).Decode(&h) != nil || len(h.Problems) == 0 {
+	if json.NewDecoder(io.LimitReader(answer.Body, maxAnswerBytes)).Decode(&h) != nil ||
+		len(h.Problems) == 0 {
 		return fmt.Errorf("healthcheck: %s: %s", what, answer.Status)
 	}
 	return fmt.Errorf("healthcheck: %s: %s", what, strings.Join(h.Problems, "; "))
@@ -97,7 +99,8 @@ func probe(ctx context.Context, name, listen, token string, named []string) erro
 func noAnswer(name, at string, err error) error {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("healthcheck: nothing listens on %s: is %s running, with --http and this address?", at, name)
+		return fmt.Errorf("healthcheck: nothing listens on %s: is %s running, with --http and this address?",
+			at, name)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("healthcheck: no answer from %s within %v: the program hangs, or the machine is overloaded", at, probeTimeout)
 	}

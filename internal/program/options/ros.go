@@ -27,7 +27,8 @@ type ROS struct {
 // Getenv returns a variable of ROS as the options have it.
 func (r *ROS) Getenv(name string) string {
 	return map[string]string{
-		"ROS_MASTER_URI": r.MasterURI, "ROS_HOSTNAME": r.Hostname, "ROS_IP": r.IP, "ROS_NAMESPACE": r.Namespace,
+		"ROS_MASTER_URI": r.MasterURI, "ROS_HOSTNAME": r.Hostname, "ROS_IP": r.IP,
+		"ROS_NAMESPACE": r.Namespace,
 	}[name]
 }
 
@@ -37,7 +38,8 @@ func (r *ROS) Group() config.Group {
 		_, err := netip.ParseAddr(r.IP)
 		return []config.Rule{{
 			// With the variable, rosbag and other nodes accept a name, and many shells have ROS_IP=localhost.
-			Bad: r.IP != "" && err != nil && r.IP != os.Getenv("ROS_IP"), Options: []string{"ros-ip"}, Value: r.IP,
+			Bad: r.IP != "" && err != nil && r.IP != os.Getenv("ROS_IP"), Options: []string{"ros-ip"},
+			Value:  r.IP,
 			Reason: "not an IP address: write --ros-hostname=" + r.IP + " for a name",
 		}}
 	}

@@ -34,7 +34,8 @@ func (w *Web) Token() string { return cmp.Or(w.token, w.fileToken) }
 
 // Group returns the options, and what has to hold between them. checkToken and checkListen are those of the
 // server.
-func (w *Web) Group(checkToken func(token string) error, checkListen func(address string, hasToken bool) error) config.Group {
+func (w *Web) Group(checkToken func(token string) error,
+	checkListen func(address string, hasToken bool) error) config.Group {
 	rules := func() []config.Rule {
 		// Here and not with the value: a file that another one takes the place of need not be there.
 		wrong := config.Each([]string{"http-token-file"}, func(path string) (err error) {
@@ -46,9 +47,10 @@ func (w *Web) Group(checkToken func(token string) error, checkListen func(addres
 		if len(wrong) > 0 {
 			return wrong
 		}
-		return append(config.Each([]string{"http", "http-token", "http-token-file"}, func(address string) error {
-			return checkListen(address, w.Token() != "")
-		}, w.Listen), config.Rule{
+		return append(config.Each([]string{"http", "http-token", "http-token-file"},
+			func(address string) error {
+				return checkListen(address, w.Token() != "")
+			}, w.Listen), config.Rule{
 			Bad: w.token != "" && w.fileToken != "", Options: []string{"http-token", "http-token-file"},
 			Reason: "there are two tokens: leave out --http-token or --http-token-file",
 		}, config.Rule{
@@ -64,7 +66,8 @@ func (w *Web) Group(checkToken func(token string) error, checkListen func(addres
 			Serve a web page, metrics for Prometheus, probes and a JSON interface on this address (default address ` + defaultHTTPAddress + `); off without this option. Addresses other than loopback need a token.`},
 		{Name: "http-token", Arg: "TEXT", Secret: true, Value: config.Text(&w.token, checkToken), Help: `
 			Require this token, of at least 16 characters. Every user of this machine can read a command line: use the variable or --http-token-file.`},
-		{Name: "http-token-file", Arg: "FILE", Value: config.Text(&w.tokenFile), Help: `Read the token from this file.`},
+		{Name: "http-token-file", Arg: "FILE", Value: config.Text(&w.tokenFile),
+			Help: `Read the token from this file.`},
 		{Name: "http-view-token", Arg: "TEXT", Secret: true, Value: config.Text(&w.ViewToken, checkToken), Help: `
 			Whoever has this token, of at least 16 characters, sees everything and controls nothing. It needs another token that controls.`},
 		{Name: "http-host", Arg: "NAME", Value: config.Texts(&w.Hosts, UnlessEmpty(checkHostName)), Help: `
@@ -111,7 +114,8 @@ func checkHostName(name string) error {
 // checkOrigin refuses what no browser sends as the origin of a page that can be named.
 func checkOrigin(origin string) error {
 	u, err := url.Parse(origin)
-	if err != nil || u.Scheme == "" || u.Host == "" || origin != u.Scheme+"://"+u.Host || strings.Contains(u.Host, "*") {
+	if err != nil || u.Scheme == "" || u.Host == "" || origin != u.Scheme+"://"+u.Host ||
+		strings.Contains(u.Host, "*") {
 		return errors.New("want the start of a page's address, with http:// or https:// and without a path, such as https://viewer.example.org or http://10.0.0.5:8080")
 	}
 	return nil

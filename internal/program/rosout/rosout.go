@@ -19,10 +19,14 @@ import (
 )
 
 const (
-	maxLines     = 1000                   // lines that wait to be published; a further line drops the oldest
-	queueFrames  = 200                    // lines that wait for one subscriber
-	paramTimeout = time.Second            // timeout of the call that asks the master whether to send the list of topics
-	drainTimeout = 300 * time.Millisecond // time for subscribers to read the last lines
+	// lines that wait to be published; a further line drops the oldest
+	maxLines = 1000
+	// lines that wait for one subscriber
+	queueFrames = 200
+	// timeout of the call that asks the master whether to send the list of topics
+	paramTimeout = time.Second
+	// time for subscribers to read the last lines
+	drainTimeout = 300 * time.Millisecond
 )
 
 // disableTopics is the parameter that makes roscpp and rospy leave the field topics empty.

@@ -1,6 +1,6 @@
 // Package inorder does work on other goroutines before its result is needed, and gives the results out in
-// the order in which the work was started. The writers and readers of bags, recovery and job use a Queue in place of
-// goroutines of their own.
+// the order in which the work was started. The writers and readers of bags, recovery and job use a Queue
+// in place of goroutines of their own.
 package inorder
 
 // Queue does jobs of type J, each with a worker of type W: a codec with its buffers, for example. A Queue

@@ -18,8 +18,8 @@ type Range struct{ Least, Most float64 }
 // mostHz bounds rates that can be expected.
 const mostHz = 1e6
 
-// Tolerance is the share by which a rate may miss a bound: a driver that is set to 100 Hz publishes at 99.7 Hz, and a
-// window of ten seconds begins and ends between two messages.
+// Tolerance is the share by which a rate may miss a bound: a driver that is set to 100 Hz publishes at
+// 99.7 Hz, and a window of ten seconds begins and ends between two messages.
 const Tolerance = 0.05
 
 var errRange = errors.New("want TOPIC=HZ with the least rate, such as 100, or the least and the highest one, such as 10..40; 0 means that the topic only has to appear")
@@ -76,8 +76,8 @@ func Expect(text string) (Expectation, error) {
 	return NewExpectation(topics, r), nil
 }
 
-// NewExpectation returns the expectation of a range for a name or a glob. inBag are names in the bag of topics that the glob
-// matches in the graph, where these differ.
+// NewExpectation returns the expectation of a range for a name or a glob. inBag are names in the bag of
+// topics that the glob matches in the graph, where these differ.
 func NewExpectation(topics string, r Range, inBag ...string) Expectation {
 	e := Expectation{Topics: topics, Range: r, inBag: inBag}
 	if topicmatch.IsGlob(topics) {
@@ -91,7 +91,8 @@ func (e Expectation) String() string { return e.Topics + "=" + e.Range.String() 
 
 // Matches reports whether the expectation is about a topic.
 func (e *Expectation) Matches(topic string) bool {
-	return e.Topics == topic || e.pattern != nil && (e.pattern.Match(topic) || slices.Contains(e.inBag, topic))
+	return e.Topics == topic || e.pattern != nil &&
+		(e.pattern.Match(topic) || slices.Contains(e.inBag, topic))
 }
 
 // expected returns the last expectation about a topic: an exact name wins over globs.

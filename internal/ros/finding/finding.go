@@ -1,10 +1,10 @@
-// Package finding finds out what is wrong with the topics of a robot from when their messages arrive: a topic is
-// silent, slow or too fast, or its stamps are off. It learns what is usual for each topic, and compares with what
-// the user expects.
+// Package finding finds out what is wrong with the topics of a robot from when their messages arrive: a
+// topic is silent, slow or too fast, or its stamps are off. It learns what is usual for each topic, and
+// compares with what the user expects.
 //
-// A recorder gives the figures of all topics to a Watch, each Every. A tool gives those of a finished bag. The package
-// is pure: it has no clock, no lock and no I/O. The memory of a topic is constant, and a look at a topic about which
-// there is nothing to say allocates nothing.
+// A recorder gives the figures of all topics to a Watch, each Every. A tool gives those of a finished
+// bag. The package is pure: it has no clock, no lock and no I/O. The memory of a topic is constant, and a
+// look at a topic about which there is nothing to say allocates nothing.
 package finding
 
 import (
@@ -154,7 +154,8 @@ func (f *Finding) Line() string {
 
 // Compare sorts findings: the kinds in their order, expected ones first, those that last longest first.
 func Compare(a, b Finding) int {
-	return cmp.Or(cmp.Compare(a.Kind, b.Kind), -cmp.Compare(order(a.Expected), order(b.Expected)), -cmp.Compare(a.For, b.For), strings.Compare(a.Topic, b.Topic))
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), -cmp.Compare(order(a.Expected), order(b.Expected)),
+		-cmp.Compare(a.For, b.For), strings.Compare(a.Topic, b.Topic))
 }
 
 func order(first bool) int {
@@ -164,8 +165,9 @@ func order(first bool) int {
 	return 0
 }
 
-// Headlines returns one line for each kind of which there are findings, such as "2 topics are silent: /imu/data for
-// 41 s (publisher gone), /gps for 3 s (link broken)". At most most topics of a kind are named. Findings are sorted.
+// Headlines returns one line for each kind of which there are findings, such as "2 topics are silent:
+// /imu/data for 41 s (publisher gone), /gps for 3 s (link broken)". At most most topics of a kind are
+// named. Findings are sorted.
 func Headlines(findings []Finding, most int) (lines []string) {
 	for len(findings) > 0 {
 		kind := findings[0].Kind

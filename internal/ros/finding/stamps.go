@@ -51,8 +51,9 @@ func shift(mask uint64, on bool) uint64 {
 // reset forgets the samples.
 func (s *stamps) reset() { *s = stamps{last: s.last, received: s.received} }
 
-// wrong returns what is wrong with the stamps; NoCause if nothing. The median of ten seconds decides. If all of the
-// latest samples are off, they decide earlier: a clock that was set is found within three seconds.
+// wrong returns what is wrong with the stamps; NoCause if nothing. The median of ten seconds decides. If
+// all of the latest samples are off, they decide earlier: a clock that was set is found within three
+// seconds.
 func (s *stamps) wrong(period float64) Cause {
 	if s.samples < offInRow {
 		return NoCause

@@ -14,8 +14,8 @@ const (
 	silentPeriods = 5
 	leastSilence  = 2 * time.Second
 
-	// A topic is slow below slowShare of its usual rate. A camera that falls to half of its rate is meant, so the bound is
-	// a little more than half. It is slow until it has recovered.
+	// A topic is slow below slowShare of its usual rate. A camera that falls to half of its rate is
+	// meant, so the bound is a little more than half. It is slow until it has recovered.
 	slowShare = 0.55
 	recovered = 0.75
 
@@ -28,20 +28,30 @@ const (
 
 // Arrivals are the figures of a topic that its receiver keeps.
 type Arrivals struct {
-	Topic    string
-	Messages uint64    // received until now
-	Last     time.Time // when the last one came, or was announced; only read if there are messages
-	Stamp    int64     // header.stamp of the last message of which it is known, in nanoseconds since 1970; 0 without one
-	Stamped  time.Time // when that message came; only read if there is a stamp
-	Links    int       // open links to publishers
-	Opened   int       // links that were opened until now
-	Broken   bool      // the last link ended by an error of the network
-	Latched  bool      // a publisher latches: the topic need not go on
-	Held     bool      // no messages can come now, because the receiver holds them up, or wants none
+	Topic string
+	// received until now
+	Messages uint64
+	// when the last one came, or was announced; only read if there are messages
+	Last time.Time
+	// header.stamp of the last message of which it is known, in nanoseconds since 1970; 0 without one
+	Stamp int64
+	// when that message came; only read if there is a stamp
+	Stamped time.Time
+	// open links to publishers
+	Links int
+	// links that were opened until now
+	Opened int
+	// the last link ended by an error of the network
+	Broken bool
+	// a publisher latches: the topic need not go on
+	Latched bool
+	// no messages can come now, because the receiver holds them up, or wants none
+	Held bool
 }
 
-// patience returns how long a topic may be silent whose messages usually are a period apart, in seconds. step is how much
-// time passes between looks: more than Every in a simulation that runs fast, which delays no message less.
+// patience returns how long a topic may be silent whose messages usually are a period apart, in seconds.
+// step is how much time passes between looks: more than Every in a simulation that runs fast, which
+// delays no message less.
 func patience(period float64, step time.Duration) time.Duration {
 	return max(time.Duration(min(silentPeriods*period, 1e9)*float64(time.Second)), atPace(leastSilence, step))
 }
@@ -82,8 +92,8 @@ type topic struct {
 	episodes [Kinds]episode
 }
 
-// links notices publishers that take the place of others before the topic is silent. Those are visitors: nodes that
-// publish a while and leave, one after the other. Their topic comes as it likes.
+// links notices publishers that take the place of others before the topic is silent. Those are visitors:
+// nodes that publish a while and leave, one after the other. Their topic comes as it likes.
 type links struct {
 	opened, closed int  // at the last look
 	none           bool // all links had closed
@@ -121,8 +131,8 @@ func (t *topic) rebase(at time.Duration, a *Arrivals) {
 	t.stamps.received = a.Stamped.UnixNano()
 }
 
-// look takes what has come since the last look, at before. ago is how long ago the last message came, and step how much
-// time passes between looks.
+// look takes what has come since the last look, at before. ago is how long ago the last message came, and
+// step how much time passes between looks.
 func (t *topic) look(before, at, step time.Duration, a *Arrivals, ago time.Duration) {
 	if t.linked < 0 && a.Links > 0 {
 		t.linked = at
@@ -184,8 +194,9 @@ func (t *topic) arrived(before, step, when time.Duration, n uint64, a *Arrivals)
 	t.any, t.skip, t.last = true, false, when
 }
 
-// addStamp adds a sample of the stamps if there is another one. came says that there were messages since the last look:
-// the stamp of a large one comes later, or never. A stamp of zero was not set: many nodes set none.
+// addStamp adds a sample of the stamps if there is another one. came says that there were messages since
+// the last look: the stamp of a large one comes later, or never. A stamp of zero was not set: many nodes
+// set none.
 func (t *topic) addStamp(a *Arrivals, came bool) {
 	switch received := a.Stamped.UnixNano(); {
 	case a.Stamp == 0 && came:
@@ -225,7 +236,8 @@ func (t *topic) patience(step time.Duration, a *Arrivals) (d time.Duration, isEx
 		return t.expect.patience(step), true
 	case t.hasToGoOn(a) && t.usual.trusted:
 		return patience(t.usual.period(), step), false
-	case t.hasToGoOn(a) && t.usual.known: // has to prove itself again: no message for as long is a finding, too
+	case t.hasToGoOn(a) && t.usual.known:
+		// has to prove itself again: no message for as long is a finding, too
 		proof := t.usual.proof
 		if a.Links == 0 { // nobody is left who could go on by himself
 			proof = min(proof, proofAtFirst)
@@ -239,7 +251,8 @@ func (t *topic) judgeSilence(at, step time.Duration, a *Arrivals) {
 	e := &t.episodes[Silent]
 	if e.on {
 		t.cause, t.left = silence(t, a), t.left || a.Links == 0
-		rare := t.usual.period() >= goesOn.Seconds() || t.expect != nil && t.expect.Least > 0 && t.expect.Least <= 1
+		rare := t.usual.period() >= goesOn.Seconds() || t.expect != nil && t.expect.Least > 0 &&
+			t.expect.Least <= 1
 		if t.resumed < 0 || !rare && (at-t.resumed < goesOn || at-t.last > goesOn) {
 			return
 		}
@@ -268,8 +281,8 @@ func (t *topic) judgeSilence(at, step time.Duration, a *Arrivals) {
 	}
 }
 
-// silence returns why there are no messages, as far as the links tell. While messages come again, what the links told
-// before stays.
+// silence returns why there are no messages, as far as the links tell. While messages come again, what
+// the links told before stays.
 func silence(t *topic, a *Arrivals) Cause {
 	switch {
 	case t.resumed >= 0:
@@ -284,8 +297,8 @@ func silence(t *topic, a *Arrivals) Cause {
 	return Gone
 }
 
-// rates returns the bounds of the rate: below least the topic is slow, until it reaches again; above most it is fast.
-// Without bounds all are 0.
+// rates returns the bounds of the rate: below least the topic is slow, until it reaches again; above most
+// it is fast. Without bounds all are 0.
 func (t *topic) rates(a *Arrivals) (least, again, most float64, isExpected bool) {
 	switch e := t.expect; {
 	case !t.any:

@@ -5,16 +5,18 @@ import "time"
 const (
 	leastMessages = 10 // a topic with fewer messages says nothing about what is usual
 
-	// proofAtFirst is how long messages have to come regularly before their absence is a finding. A topic whose first
-	// message came long after the first link is one of events, such as the commands of a joystick, and has to prove more.
-	// So has a topic that fell silent or slow and went on by itself: four times as much each time.
+	// proofAtFirst is how long messages have to come regularly before their absence is a finding. A topic
+	// whose first message came long after the first link is one of events, such as the commands of a
+	// joystick, and has to prove more. So has a topic that fell silent or slow and went on by itself:
+	// four times as much each time.
 	proofAtFirst = 5 * time.Second
 	proofOfLate  = time.Minute
 	mostProof    = 20 * time.Minute
 	lateAfter    = 3 * time.Second
 
-	// A topic is irregular if the variance of the distances of its messages is more than this share of their squared
-	// mean, as that of events is, and they are at times further apart than briefGap, in seconds.
+	// A topic is irregular if the variance of the distances of its messages is more than this share of
+	// their squared mean, as that of events is, and they are at times further apart than briefGap, in
+	// seconds.
 	mostVariance = 0.25
 	briefGap     = 0.5
 
@@ -28,7 +30,9 @@ type usual struct {
 	trusted bool    // messages come regularly, and have for long enough
 	known   bool    // the same, but also while they have to prove themselves again
 	proof   time.Duration
-	again   struct { // of the messages while they have to prove themselves again, in all runs, without the silences between
+	// of the messages while they have to prove themselves again, in all runs, without the silences
+	// between
+	again struct {
 		count   uint64
 		seconds float64
 	}
@@ -45,14 +49,15 @@ type usual struct {
 
 // begin begins another run of messages. What was usual before still counts.
 func (u *usual) begin(at time.Duration) {
-	*u = usual{hz: u.hz, known: u.known, again: u.again, gap: u.gap, proof: max(u.proof, proofAtFirst), since: at, block: at, count: 1}
+	*u = usual{hz: u.hz, known: u.known, again: u.again, gap: u.gap, proof: max(u.proof, proofAtFirst),
+		since: at, block: at, count: 1}
 }
 
 // harder makes a topic prove itself for longer, after it went on by itself.
 func (u *usual) harder() { u.proof = min(4*u.proof, mostProof) }
 
-// add learns from n messages, the last of which came gap seconds after the last one before. before is the part of gap
-// in which certainly no message came.
+// add learns from n messages, the last of which came gap seconds after the last one before. before is the
+// part of gap in which certainly no message came.
 func (u *usual) add(gap, before float64, n uint64) {
 	x := gap / float64(n)
 	u.count += n
@@ -71,8 +76,8 @@ func (u *usual) add(gap, before float64, n uint64) {
 	u.widest = max(u.widest, gap)
 }
 
-// period is how far apart messages usually are, in seconds. Where they come in bursts, it is 3/5 of the distance of
-// bursts, so that a topic is not silent before about three bursts are missing.
+// period is how far apart messages usually are, in seconds. Where they come in bursts, it is 3/5 of the
+// distance of bursts, so that a topic is not silent before about three bursts are missing.
 func (u *usual) period() float64 {
 	p := u.mean
 	if u.hz > 0 {
@@ -89,11 +94,12 @@ func (u *usual) isRegular() bool {
 // steady reports whether there are enough messages, and they come regularly.
 func (u *usual) steady() bool { return u.count >= leastMessages && u.isRegular() }
 
-// isLost reports whether messages that have to prove themselves again have become rarer than usual, apart from silences, or
-// irregular for as long as they had to be regular.
+// isLost reports whether messages that have to prove themselves again have become rarer than usual, apart
+// from silences, or irregular for as long as they had to be regular.
 func (u *usual) isLost() bool {
 	rare := u.again.count >= leastMessages && float64(u.again.count) < slowShare*u.hz*u.again.seconds
-	return !u.trusted && (rare || u.again.seconds >= u.proof.Seconds() && u.count >= leastMessages && !u.isRegular())
+	return !u.trusted &&
+		(rare || u.again.seconds >= u.proof.Seconds() && u.count >= leastMessages && !u.isRegular())
 }
 
 // keepGap ends the window of the longest distance.

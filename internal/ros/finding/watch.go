@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// stalledAfter is the longest time between two looks. After a longer one the watcher was stopped itself, by a signal
-	// or a suspended machine: nobody knows what came meanwhile. What has waited in sockets then comes within settle.
+	// stalledAfter is the longest time between two looks. After a longer one the watcher was stopped
+	// itself, by a signal or a suspended machine: nobody knows what came meanwhile. What has waited in
+	// sockets then comes within settle.
 	stalledAfter = time.Second
 	settle       = time.Second
 
@@ -90,7 +91,8 @@ func (t *watched) total(k Kind, at time.Duration) tally {
 // Ended stands for the name of a topic in the sum of the topics whose accounts have ended.
 const Ended = "(topics that ended)"
 
-// New returns a watch for topics of which the user expects something. Names of expectations are those of topics.
+// New returns a watch for topics of which the user expects something. Names of expectations are those of
+// topics.
 func New(expect []Expectation) *Watch {
 	return &Watch{expect: expect, topics: map[string]*watched{}}
 }
@@ -98,9 +100,10 @@ func New(expect []Expectation) *Watch {
 // Events reports whether a topic has events, which happen to come regularly at times.
 func Events(topic string) bool { return topic == "/rosout" || topic == "/rosout_agg" }
 
-// Look takes the figures of all topics and returns what has begun and ended since the last look; the slice is valid until
-// the next look. now is the wall clock. steady is the clock of the recording, which never goes back, and may stand
-// still. counts says that an expectation that is not met now counts in Sums.
+// Look takes the figures of all topics and returns what has begun and ended since the last look; the
+// slice is valid until the next look. now is the wall clock. steady is the clock of the recording, which
+// never goes back, and may stand still. counts says that an expectation that is not met now counts in
+// Sums.
 func (w *Watch) Look(now, steady time.Time, counts bool, topics []Arrivals) []Change {
 	before := w.at
 	stalled := w.tick(now, steady)
@@ -161,7 +164,8 @@ type pace struct {
 // paceKept is about how many looks the speed reaches back.
 const paceKept = 8
 
-// look takes how much time of the recording and of the wall clock has passed. A clock that stands still keeps its pace.
+// look takes how much time of the recording and of the wall clock has passed. A clock that stands still
+// keeps its pace.
 func (p *pace) look(passed, wall time.Duration) {
 	if passed == 0 {
 		return
@@ -175,7 +179,8 @@ func (p *pace) look(passed, wall time.Duration) {
 	}
 }
 
-// times is how many times longer windows are than those of a robot, so that they cover about as much of the wall clock.
+// times is how many times longer windows are than those of a robot, so that they cover about as much of
+// the wall clock.
 func (p *pace) times() int { return 1 << p.power }
 
 // step is how much time passes between looks, Every at least.
@@ -277,8 +282,8 @@ func (t *watched) named(name string, k Kind, at time.Duration) Finding {
 	return f
 }
 
-// End ends the watch. Expected topics of which no message came count as silent, also if there was too little time to say
-// so before.
+// End ends the watch. Expected topics of which no message came count as silent, also if there was too
+// little time to say so before.
 func (w *Watch) End(topics []Arrivals) {
 	for i := range topics {
 		if t := w.topics[topics[i].Topic]; t != nil && topics[i].Messages > 0 {
@@ -296,7 +301,8 @@ func (w *Watch) End(topics []Arrivals) {
 	}
 }
 
-// Doubt keeps the episode of wrong stamps of a topic that has just begun out of all accounts until Settle is called.
+// Doubt keeps the episode of wrong stamps of a topic that has just begun out of all accounts until Settle
+// is called.
 func (w *Watch) Doubt(topic string) {
 	if t := w.topics[topic]; t != nil {
 		t.counts[Stamps].episodes--
@@ -304,8 +310,8 @@ func (w *Watch) Doubt(topic string) {
 	}
 }
 
-// Settle counts the episode that Doubt has kept out, or takes it back: the stamps are those of another time, as a player
-// repeats them.
+// Settle counts the episode that Doubt has kept out, or takes it back: the stamps are those of another
+// time, as a player repeats them.
 func (w *Watch) Settle(topic string, isWrong bool) {
 	t := w.topics[topic]
 	if t == nil || !t.episodes[Stamps].doubted {
@@ -339,7 +345,9 @@ func (w *Watch) Findings() (all []Finding) {
 func (w *Watch) Sums() (all []Sum) {
 	add := func(name string, k Kind, c tally, open bool) {
 		if c.episodes+c.untold > 0 {
-			all = append(all, Sum{Topic: name, Kind: k, Episodes: c.episodes, Time: c.time, Open: open, Expected: c.unmet, Untold: c.untold})
+			all = append(all,
+				Sum{Topic: name, Kind: k, Episodes: c.episodes, Time: c.time, Open: open, Expected: c.unmet,
+					Untold: c.untold})
 		}
 	}
 	for name, t := range w.topics {
@@ -351,7 +359,8 @@ func (w *Watch) Sums() (all []Sum) {
 	for k := range Kinds {
 		add(Ended, k, w.ended[k], false)
 	}
-	slices.SortFunc(all, func(a, b Sum) int { return cmp.Or(strings.Compare(a.Topic, b.Topic), cmp.Compare(a.Kind, b.Kind)) })
+	slices.SortFunc(all,
+		func(a, b Sum) int { return cmp.Or(strings.Compare(a.Topic, b.Topic), cmp.Compare(a.Kind, b.Kind)) })
 	return all
 }
 

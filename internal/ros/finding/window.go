@@ -5,7 +5,8 @@ import "time"
 // slots is how many slots a window has.
 const slots = 40
 
-// window counts the messages of the last slots, each of which is least long, or longer for a topic with few messages.
+// window counts the messages of the last slots, each of which is least long, or longer for a topic with
+// few messages.
 type window struct {
 	least   time.Duration  // the shortest slot: Every, or more in a simulation that runs fast
 	quarter time.Duration  // of a usual period
@@ -68,7 +69,8 @@ func (w *window) length() time.Duration { return slots * w.slot }
 // full reports whether the window has counted for as long as it covers.
 func (w *window) full(at time.Duration) bool { return at-w.from >= w.length() }
 
-// since returns when messages began to come at less than hz: the start of the slots in which most are missing.
+// since returns when messages began to come at less than hz: the start of the slots in which most are
+// missing.
 func (w *window) since(at time.Duration, hz float64) time.Duration {
 	begin, missing, most := at, 0.0, 0.0
 	for i := w.newest; i >= max(w.newest-slots+1, 0); i-- {
@@ -80,8 +82,8 @@ func (w *window) since(at time.Duration, hz float64) time.Duration {
 	return max(begin, w.from)
 }
 
-// rate returns the rate over the last n slots, in Hz. A message is in the slot of the look that has seen it, so the first
-// slot begins where the look before its first one was.
+// rate returns the rate over the last n slots, in Hz. A message is in the slot of the look that has seen
+// it, so the first slot begins where the look before its first one was.
 func (w *window) rate(at time.Duration, n int64) float64 {
 	sum, first := w.sum, max(w.newest-n+1, 0)
 	if n < slots {

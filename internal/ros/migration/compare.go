@@ -69,7 +69,8 @@ func (c Change) String() string {
 	case ConstantRemoved:
 		return fmt.Sprintf("constant %s=%s is removed", field, c.From)
 	case ConstantChanged:
-		return fmt.Sprintf("constant %s is %s, and was %s: look whether the same number means the same", field, c.To, c.From)
+		return fmt.Sprintf("constant %s is %s, and was %s: look whether the same number means the same",
+			field, c.To, c.From)
 	}
 	return field
 }
@@ -90,7 +91,8 @@ func Compare(from, to *rosmsg.Type, o *Options) (*Plan, error) {
 		o = &Options{}
 	}
 	c := &comparison{
-		o: o, from: newLayouts(from), to: newLayouts(to), done: make(map[pair]*matched), set: make(map[*rosmsg.Type]bool), plan: &Plan{From: from, To: to},
+		o: o, from: newLayouts(from), to: newLayouts(to), done: make(map[pair]*matched),
+		set: make(map[*rosmsg.Type]bool), plan: &Plan{From: from, To: to},
 	}
 	c.names(from.Name(), to.Name())
 	m := c.messages(pair{from, to})
@@ -208,7 +210,8 @@ func (c *comparison) messages(p pair) *matched {
 		m.ordered = m.ordered && k > last
 		last = k
 		if renamed[k] {
-			c.add(Change{Type: p.to.Name(), Kind: FieldRenamed, Name: m.from[k].name, From: m.from[k].name, To: t.name})
+			c.add(Change{Type: p.to.Name(), Kind: FieldRenamed, Name: m.from[k].name, From: m.from[k].name,
+				To: t.name})
 		}
 		m.inside[i] = c.values(p, m.from[k], t)
 	}
@@ -240,7 +243,8 @@ func (c *comparison) removed(p pair, f member, alike []string) {
 		ch.Refused = "it would get lost"
 		ch.Advice = fmt.Sprintf("%s %s.%s", OptionDrop, p.to.Name(), f.name)
 		if len(alike) == 1 {
-			ch.Advice = fmt.Sprintf("%s %s.%s=%s if that is its new name; else %s", OptionField, p.to.Name(), f.name, alike[0], ch.Advice)
+			ch.Advice = fmt.Sprintf("%s %s.%s=%s if that is its new name; else %s", OptionField, p.to.Name(),
+				f.name, alike[0], ch.Advice)
 		}
 	}
 	c.add(ch)
@@ -258,7 +262,8 @@ func (c *comparison) constants(p pair) {
 		case !ok:
 			c.add(Change{Type: p.to.Name(), Kind: ConstantAdded, Name: k.Name, To: k.Value})
 		case old.Value != k.Value:
-			c.add(Change{Type: p.to.Name(), Kind: ConstantChanged, Name: k.Name, From: old.Value, To: k.Value})
+			c.add(Change{Type: p.to.Name(), Kind: ConstantChanged, Name: k.Name, From: old.Value,
+				To: k.Value})
 		}
 		delete(before, k.Name)
 	}
@@ -273,7 +278,8 @@ func (c *comparison) constants(p pair) {
 func fits(from, to member) bool {
 	f, t := from.value, to.value
 	switch {
-	case f.array != t.array || f.array && f.length != variable && t.length != variable && f.length != t.length:
+	case f.array != t.array || f.array && f.length != variable && t.length != variable &&
+		f.length != t.length:
 		return false
 	case f.class == message && t.class == message:
 		return true
@@ -287,7 +293,8 @@ func (c *comparison) values(p pair, from, to member) *matched {
 	ch := Change{Type: p.to.Name(), Kind: FieldConverted, Name: to.name, From: f.typed(), To: t.typed()}
 	if !fits(from, to) {
 		ch.Refused, ch.Loss = "one cannot become the other", Lost
-		ch.Advice = fmt.Sprintf("%s %s.%s, and perhaps %s %s.%s=VALUE", OptionDrop, p.to.Name(), from.name, OptionSet, p.to.Name(), to.name)
+		ch.Advice = fmt.Sprintf("%s %s.%s, and perhaps %s %s.%s=VALUE", OptionDrop, p.to.Name(), from.name,
+			OptionSet, p.to.Name(), to.name)
 		c.add(ch)
 		return nil
 	}
@@ -308,7 +315,8 @@ func (c *comparison) values(p pair, from, to member) *matched {
 			ch.Loss = Rounded
 		case same, wider, never:
 		}
-		if fit := fitOf(f.element, t.element); fit >= checks && !c.o.allows(&c.o.convert, OptionConvert, p.from.Name(), p.to.Name(), from.name) {
+		if fit := fitOf(f.element, t.element); fit >= checks &&
+			!c.o.allows(&c.o.convert, OptionConvert, p.from.Name(), p.to.Name(), from.name) {
 			ch.Refused = "not every value fits"
 			ch.Advice = fmt.Sprintf("%s %s.%s, which looks at each", OptionConvert, p.to.Name(), to.name)
 		}
@@ -320,8 +328,8 @@ func (c *comparison) values(p pair, from, to member) *matched {
 	return inside
 }
 
-// Needs returns the options that allow what is refused, as a command takes them; nothing if not all of it can be
-// allowed.
+// Needs returns the options that allow what is refused, as a command takes them; nothing if not all of it
+// can be allowed.
 func (p *Plan) Needs() string {
 	var all []string
 	for _, c := range p.Refused() {

@@ -11,7 +11,8 @@ type Field struct{ Type, Name string }
 
 func (f Field) String() string { return f.Type + "." + f.Name }
 
-// Options are what only a person can decide. The zero value decides nothing. An Options belongs to one goroutine.
+// Options are what only a person can decide. The zero value decides nothing. An Options belongs to one
+// goroutine.
 type Options struct {
 	renameTypes  map[string]string // wanted name by name
 	renameFields map[Field]string  // wanted name by old field

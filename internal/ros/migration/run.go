@@ -78,8 +78,8 @@ func (p *Plan) Converter() *Converter {
 	return &Converter{plan: p}
 }
 
-// Append appends what a message that was received at t becomes to dst. With an error dst is returned as it was. An
-// error matches ErrValue, or rosmsg.ErrCorrupt if the payload does not fit its definition.
+// Append appends what a message that was received at t becomes to dst. With an error dst is returned as
+// it was. An error matches ErrValue, or rosmsg.ErrCorrupt if the payload does not fit its definition.
 func (c *Converter) Append(dst, payload []byte, t rosbag.Time) ([]byte, error) {
 	begin := len(dst)
 	c.in, c.pos, c.dst, c.time, c.value = payload, 0, dst, t, nil
@@ -97,7 +97,8 @@ func (c *Converter) Append(dst, payload []byte, t rosbag.Time) ([]byte, error) {
 		}
 		return dst[:begin], &rosmsg.DecodeError{
 			Type: c.plan.To.Name(), Offset: c.pos,
-			Reason: fmt.Sprintf("its %d bytes would become more than %d, the limit", len(payload), c.limit-begin),
+			Reason: fmt.Sprintf("its %d bytes would become more than %d, the limit", len(payload),
+				c.limit-begin),
 		}
 	}
 	return dst, nil
@@ -184,7 +185,8 @@ func (c *Converter) step(st *step) bool {
 			return false
 		}
 		if n != int64(st.n) {
-			c.value = &ValueError{Path: st.name, Value: "an array of " + strconv.FormatInt(n, 10), Typed: st.typed}
+			c.value = &ValueError{Path: st.name, Value: "an array of " + strconv.FormatInt(n, 10),
+				Typed: st.typed}
 			return false
 		}
 		return true
@@ -219,8 +221,8 @@ func (c *Converter) count() (int64, bool) {
 	return n, true
 }
 
-// length returns the number of elements, whose size in the input is at least least, and writes it if the output
-// has it.
+// length returns the number of elements, whose size in the input is at least least, and writes it if the
+// output has it.
 func (c *Converter) length(st *step, least int64) (int64, bool) {
 	n := int64(st.n)
 	if st.counts {

@@ -34,8 +34,10 @@ type element struct {
 
 var scalars = map[string]element{
 	"bool": {class: boolean, bytes: 1},
-	"int8": {class: signed, bytes: 1}, "int16": {class: signed, bytes: 2}, "int32": {class: signed, bytes: 4}, "int64": {class: signed, bytes: 8},
-	"uint8": {class: unsigned, bytes: 1}, "uint16": {class: unsigned, bytes: 2}, "uint32": {class: unsigned, bytes: 4}, "uint64": {class: unsigned, bytes: 8},
+	"int8": {class: signed, bytes: 1}, "int16": {class: signed, bytes: 2}, "int32": {class: signed, bytes: 4},
+	"int64": {class: signed, bytes: 8},
+	"uint8": {class: unsigned, bytes: 1}, "uint16": {class: unsigned, bytes: 2},
+	"uint32": {class: unsigned, bytes: 4}, "uint64": {class: unsigned, bytes: 8},
 	"byte": {class: signed, bytes: 1}, "char": {class: unsigned, bytes: 1}, // ROS's old names
 	"float32": {class: floating, bytes: 4}, "float64": {class: floating, bytes: 8},
 	"time": {class: moment, bytes: 8}, "duration": {class: moment, bytes: 8},
@@ -130,7 +132,8 @@ func fitOf(from, to element) fit {
 		return wider
 	case from.class == unsigned && to.class == signed && from.bytes < to.bytes:
 		return wider
-	case from.class == floating || to.class == floating && from.bytes*2 > to.bytes: // 24 bits of a float32, 53 of a float64
+	case from.class == floating || to.class == floating && from.bytes*2 > to.bytes:
+		// 24 bits of a float32, 53 of a float64
 		return loses
 	}
 	return checks
@@ -160,7 +163,8 @@ func (n number) convert(dst, in []byte) (out []byte, exact, ok bool) {
 	case boolean:
 		return append(dst, byte(magnitude)), true, !negative && magnitude <= 1
 	case unsigned:
-		return appendInteger(dst, magnitude, n.to.bytes), true, !negative && magnitude <= math.MaxUint64>>(64-8*n.to.bytes)
+		return appendInteger(dst, magnitude, n.to.bytes), true, !negative &&
+			magnitude <= math.MaxUint64>>(64-8*n.to.bytes)
 	}
 	most := uint64(math.MaxInt64) >> (64 - 8*n.to.bytes)
 	if negative {

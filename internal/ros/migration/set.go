@@ -16,8 +16,8 @@ const maxInserted = 1 << 20
 // received is the text of a time that stands for the time of receipt.
 const received = "received"
 
-// insert adds the steps of a field that old messages do not have: zeros, empty strings and empty arrays, which are
-// zero bytes, too, or what Options.Set says, at any depth.
+// insert adds the steps of a field that old messages do not have: zeros, empty strings and empty arrays,
+// which are zero bytes, too, or what Options.Set says, at any depth.
 func (c *comparison) insert(s *steps, typ string, m member) {
 	if err := c.inserted(s, typ, m); err != nil && c.plan.err == nil {
 		c.plan.err = err

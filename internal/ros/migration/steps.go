@@ -4,8 +4,9 @@ package migration
 type steps struct {
 	list  []step
 	least int64 // bytes that the message of the input has at least
-	// all, if it is not nil, says where each field of the input ends: the steps of each field of the output go back to
-	// their own, because the order of the fields is another one. gathered has their numbers.
+	// all, if it is not nil, says where each field of the input ends: the steps of each field of the
+	// output go back to their own, because the order of the fields is another one. gathered has their
+	// numbers.
 	all    []*layout
 	source []int // for each of list, the field of the input that it begins at; -1 for none
 }
@@ -160,7 +161,8 @@ func (c *comparison) value(s *steps, m *matched, i int) {
 		n := number{from.element, to.element}
 		st := step{op: opNumbers, n: 1, number: n, name: name, typed: typed}
 		if from.array {
-			st.n, st.counts, st.writes = max(from.length, to.length), from.length == variable, to.length == variable
+			st.n, st.counts, st.writes = max(from.length, to.length), from.length == variable,
+				to.length == variable
 		}
 		if from.length == variable && to.array && to.length != variable {
 			s.list = append(s.list, step{op: opExpect, n: to.length, name: name, typed: typed})
@@ -192,7 +194,8 @@ func (c *comparison) messagesOf(s, inner *steps, from, to value, name string) {
 		s.list = append(s.list, step{op: opMessage, sub: inner, name: name})
 		return
 	}
-	st := step{op: opElements, n: max(from.length, to.length), sub: inner, counts: from.length == variable, writes: to.length == variable, name: name, typed: to.typed()}
+	st := step{op: opElements, n: max(from.length, to.length), sub: inner, counts: from.length == variable,
+		writes: to.length == variable, name: name, typed: to.typed()}
 	if st.counts && !st.writes {
 		s.list = append(s.list, step{op: opExpect, n: to.length, name: name, typed: to.typed()})
 		st.counts = false
@@ -200,8 +203,8 @@ func (c *comparison) messagesOf(s, inner *steps, from, to value, name string) {
 	s.repeat(st)
 }
 
-// repeat adds the step of an array, unless it has no elements and no count. So each step reads or writes a byte: arrays of
-// messages without bytes, in arrays of such, would else have work without end.
+// repeat adds the step of an array, unless it has no elements and no count. So each step reads or writes
+// a byte: arrays of messages without bytes, in arrays of such, would else have work without end.
 func (s *steps) repeat(st step) {
 	if st.n != 0 || st.counts || st.writes {
 		s.list = append(s.list, st)

@@ -19,8 +19,8 @@ type Definition struct {
 
 // Known finds definitions.
 type Known interface {
-	// Find returns the definitions of a type, the best one first; none if the type is not known. The error says why a
-	// type that is there has no usable definition.
+	// Find returns the definitions of a type, the best one first; none if the type is not known. The
+	// error says why a type that is there has no usable definition.
 	Find(typ string) ([]Definition, error)
 }
 
@@ -34,8 +34,9 @@ type Resolved struct {
 	Unproven bool
 }
 
-// Resolve finds out which definition messages have. What came with them counts if its text has its md5sum, perhaps with the
-// help of the table of ROS; if not, a known text of that md5sum; and else the text, unproven. An error says what is missing.
+// Resolve finds out which definition messages have. What came with them counts if its text has its
+// md5sum, perhaps with the help of the table of ROS; if not, a known text of that md5sum; and else the
+// text, unproven. An error says what is missing.
 func Resolve(d Definition, known Known) (Resolved, error) {
 	stated := strings.ToLower(d.MD5Sum)
 	noSum := stated == "" || stated == "*"
@@ -48,12 +49,15 @@ func Resolve(d Definition, known Known) (Resolved, error) {
 	case err != nil:
 		fault = fmt.Sprintf("its %v", err)
 	case t.MD5Sum() == stated:
-		return Resolved{Definition: Definition{d.Type, stated, t.Definition}, Parsed: t.Type, Fault: t.Replaced}, nil
+		return Resolved{Definition: Definition{d.Type, stated, t.Definition}, Parsed: t.Type,
+			Fault: t.Replaced}, nil
 	case noSum:
-		return Resolved{Definition: Definition{d.Type, t.MD5Sum(), t.Definition}, Parsed: t.Type, Fault: "it has no md5sum", Unproven: true}, nil
+		return Resolved{Definition: Definition{d.Type, t.MD5Sum(), t.Definition}, Parsed: t.Type,
+			Fault: "it has no md5sum", Unproven: true}, nil
 	default:
 		parsed, text = t.Type, t.Definition
-		fault = cmp.Or(t.Replaced, fmt.Sprintf("the md5sum of its definition is %s, and it says %.40q", t.MD5Sum(), d.MD5Sum))
+		fault = cmp.Or(t.Replaced,
+			fmt.Sprintf("the md5sum of its definition is %s, and it says %.40q", t.MD5Sum(), d.MD5Sum))
 	}
 	all, err := find(known, d.Type)
 	for _, k := range all {
@@ -63,13 +67,15 @@ func Resolve(d Definition, known Known) (Resolved, error) {
 	}
 	switch {
 	case parsed != nil:
-		return Resolved{Definition: Definition{d.Type, parsed.MD5Sum(), text}, Parsed: parsed, Fault: fault, Unproven: true}, nil
+		return Resolved{Definition: Definition{d.Type, parsed.MD5Sum(), text}, Parsed: parsed, Fault: fault,
+			Unproven: true}, nil
 	case err != nil:
 		return Resolved{}, fmt.Errorf("%s, and another one is not usable: %w", fault, err)
 	case noSum:
 		return Resolved{}, fmt.Errorf("%s, and no md5sum that tells which one it is", fault)
 	}
-	return Resolved{}, fmt.Errorf("%s, and none of the known ones of %s has its md5sum %.40s", fault, d.Type, d.MD5Sum)
+	return Resolved{},
+		fmt.Errorf("%s, and none of the known ones of %s has its md5sum %.40s", fault, d.Type, d.MD5Sum)
 }
 
 func find(known Known, typ string) ([]Definition, error) {

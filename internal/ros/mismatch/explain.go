@@ -1,8 +1,9 @@
-// Package mismatch says why messages and their reader do not fit: another type, another version, a wrong or missing text,
-// the same md5sum with other arrays, or a type that has moved. Each of these has another remedy.
+// Package mismatch says why messages and their reader do not fit: another type, another version, a wrong
+// or missing text, the same md5sum with other arrays, or a type that has moved. Each of these has another
+// remedy.
 //
-// It compares definitions as package migration does, and knows neither where they come from nor what is to be done. It does no
-// I/O, logs nothing and starts no goroutine.
+// It compares definitions as package migration does, and knows neither where they come from nor what is
+// to be done. It does no I/O, logs nothing and starts no goroutine.
 package mismatch
 
 import (
@@ -34,7 +35,8 @@ type Explanation struct {
 	Case Case
 	// Text is one line: what is different.
 	Text string
-	// Plan says how the messages become those that are wanted. It is nil if a definition is not known, or for another type.
+	// Plan says how the messages become those that are wanted. It is nil if a definition is not known, or
+	// for another type.
 	Plan *migration.Plan
 	// From and To are the definitions of Plan.
 	From, To Resolved
@@ -74,7 +76,8 @@ func Explain(have, wanted Definition, known Known, o *migration.Options) Explana
 	}
 	e.Plan = p
 	texts := shown(p.Changes)
-	layoutDiffers := slices.ContainsFunc(p.Changes, func(c migration.Change) bool { return c.Kind == migration.FieldConverted })
+	layoutDiffers := slices.ContainsFunc(p.Changes,
+		func(c migration.Change) bool { return c.Kind == migration.FieldConverted })
 	switch {
 	case from.Fault != "":
 		e.Case, e.Text = WrongText, fmt.Sprintf("of %s, %s", have.Type, from.Fault)
@@ -82,12 +85,15 @@ func Explain(have, wanted Definition, known Known, o *migration.Options) Explana
 			e.Text += "; by its messages: " + texts
 		}
 	case from.Type != to.Type:
-		e.Case, e.Text = MovedType, fmt.Sprintf("%s and %s have the same fields: it may have moved", from.Type, to.Type)
+		e.Case, e.Text = MovedType,
+			fmt.Sprintf("%s and %s have the same fields: it may have moved", from.Type, to.Type)
 		if from.MD5Sum != to.MD5Sum {
-			e.Text = fmt.Sprintf("%s and %s have similar fields: it may have moved, and changed: %s", from.Type, to.Type, texts)
+			e.Text = fmt.Sprintf("%s and %s have similar fields: it may have moved, and changed: %s",
+				from.Type, to.Type, texts)
 		}
 	case from.MD5Sum == to.MD5Sum && layoutDiffers:
-		e.Case, e.Text = OtherArrays, fmt.Sprintf("other arrays of %s, with the same md5sum: %s", to.Type, texts)
+		e.Case, e.Text = OtherArrays,
+			fmt.Sprintf("other arrays of %s, with the same md5sum: %s", to.Type, texts)
 	case from.MD5Sum == to.MD5Sum:
 		e.Case = Fits
 	default:
@@ -117,7 +123,8 @@ func resolveWanted(d, have Definition, known Known) (Resolved, error) {
 	if err != nil {
 		return Resolved{}, err
 	}
-	return Resolved{}, fmt.Errorf("its fields are not known, because it sends no definition and none that is known has its md5sum")
+	return Resolved{},
+		fmt.Errorf("its fields are not known, because it sends no definition and none that is known has its md5sum")
 }
 
 // alike reports whether two types have most of their fields in common.

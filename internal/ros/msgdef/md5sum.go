@@ -7,8 +7,9 @@ import (
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
-// WithMD5Sum returns a connection header, changed in place or grown, in which an md5sum that is missing or empty is that of the definition, if this is
-// a good one: players need it, and some recorders leave it out.
+// WithMD5Sum returns a connection header, changed in place or grown, in which an md5sum that is missing
+// or empty is that of the definition, if this is a good one: players need it, and some recorders leave it
+// out.
 func WithMD5Sum(h rosbag.Header) rosbag.Header {
 	definition := h.MessageDefinition()
 	if h.MD5Sum() != "" || definition == "" {

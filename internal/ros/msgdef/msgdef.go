@@ -1,9 +1,9 @@
-// Package msgdef makes message types of the definitions that recordings and publishers send. It owns the rule by which the
-// table of the types that ship with ROS 1 helps out where a definition is missing,
+// Package msgdef makes message types of the definitions that recordings and publishers send. It owns the
+// rule by which the table of the types that ship with ROS 1 helps out where a definition is missing,
 // incomplete or not the one that the md5sum belongs to.
 //
-// Everything that decodes messages, or passes their definitions on to other readers, may call it; it knows neither
-// files nor the network.
+// Everything that decodes messages, or passes their definitions on to other readers, may call it; it
+// knows neither files nor the network.
 package msgdef
 
 import (
@@ -24,22 +24,22 @@ type Type struct {
 	*rosmsg.Type
 	// Definition has all parts and is written as ROS writes it: what came with the connection if possible.
 	Definition string
-	// Replaced says what is wrong with the definition that came with the connection, and what is used instead. It is
-	// empty if that definition is used.
+	// Replaced says what is wrong with the definition that came with the connection, and what is used
+	// instead. It is empty if that definition is used.
 	Replaced string
 }
 
-// Parse makes a type of its name, its md5sum and the definition that came with them. Other libraries than those of
-// ROS send definitions that are empty, or lack the parts of other types. The md5sum, which covers all parts, then
-// says whether the table of ROS helps:
+// Parse makes a type of its name, its md5sum and the definition that came with them. Other libraries than
+// those of ROS send definitions that are empty, or lack the parts of other types. The md5sum, which
+// covers all parts, then says whether the table of ROS helps:
 //
 //   - a definition that has the md5sum is used as it is;
 //   - parts that it lacks are taken from the table, if the md5sum comes out;
 //   - the definition in the table is used, if it has the name and the md5sum;
 //   - parts of the definition are replaced by those in the table, if the md5sum comes out.
 //
-// A definition with another md5sum that none of this helps is used as it is; [Type.MD5Sum] shows it. Publishers
-// that do not know an md5sum send "*", or that of an empty text: then the table is believed.
+// A definition with another md5sum that none of this helps is used as it is; [Type.MD5Sum] shows it.
+// Publishers that do not know an md5sum send "*", or that of an empty text: then the table is believed.
 func Parse(name, md5sum, definition string) (*Type, error) {
 	if strings.Trim(definition, " \t\r\n\x00\ufeff") == "" {
 		return ofNothing(name, md5sum, definition)
@@ -95,10 +95,12 @@ func fromTable(name, known, why string) (*Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Type{Type: t, Definition: known, Replaced: fmt.Sprintf("its definition of %s %s: that of ROS noetic is used", name, why)}, nil
+	return &Type{Type: t, Definition: known,
+		Replaced: fmt.Sprintf("its definition of %s %s: that of ROS noetic is used", name, why)}, nil
 }
 
-// complete makes a type of a definition and of parts in the table that it lacks. lacked reports whether it lacks any.
+// complete makes a type of a definition and of parts in the table that it lacks. lacked reports whether
+// it lacks any.
 func complete(name, definition string) (t *Type, lacked bool, err error) {
 	var names []string
 	var parts strings.Builder
@@ -119,16 +121,18 @@ func complete(name, definition string) (t *Type, lacked bool, err error) {
 	}
 	if len(names) > 0 {
 		t.Definition = strings.TrimRight(t.Definition, "\r\n") + parts.String()
-		t.Replaced = fmt.Sprintf("its definition of %s lacks %s: those of ROS noetic are used", name, strings.Join(names, ", "))
+		t.Replaced = fmt.Sprintf("its definition of %s lacks %s: those of ROS noetic are used", name,
+			strings.Join(names, ", "))
 		if len(names) == 1 {
-			t.Replaced = fmt.Sprintf("its definition of %s lacks %s: that of ROS noetic is used", name, names[0])
+			t.Replaced = fmt.Sprintf("its definition of %s lacks %s: that of ROS noetic is used", name,
+				names[0])
 		}
 	}
 	return t, len(names) > 0, nil
 }
 
-// replaceParts makes a type of the fields in a definition and of parts in the table, which go before those in the
-// definition. It fails unless that type has the md5sum.
+// replaceParts makes a type of the fields in a definition and of parts in the table, which go before
+// those in the definition. It fails unless that type has the md5sum.
 func replaceParts(name, md5sum, definition string) (*Type, error) {
 	straight, err := rosmsg.Straight(name, definition)
 	if err != nil {
@@ -157,12 +161,13 @@ func replaceParts(name, md5sum, definition string) (*Type, error) {
 		return nil, fmt.Errorf("%w of %s (md5sum %s)", ErrNoDefinition, name, md5sum)
 	}
 	return &Type{
-		Type: t, Definition: whole, Replaced: fmt.Sprintf("parts of its definition of %s do not have its md5sum: those of ROS noetic are used", name),
+		Type: t, Definition: whole,
+		Replaced: fmt.Sprintf("parts of its definition of %s do not have its md5sum: those of ROS noetic are used", name),
 	}, nil
 }
 
-// DefinitionOf returns the definition in a connection header, or that of ROS if the header has none and Parse would
-// use that of ROS. It is for those who look at the text only, and need no Type.
+// DefinitionOf returns the definition in a connection header, or that of ROS if the header has none and
+// Parse would use that of ROS. It is for those who look at the text only, and need no Type.
 func DefinitionOf(h rosbag.Header) string {
 	text := h.MessageDefinition()
 	if strings.TrimSpace(text) != "" {
@@ -171,8 +176,8 @@ func DefinitionOf(h rosbag.Header) string {
 	return Complete(h.Type(), h.MD5Sum(), text)
 }
 
-// Complete returns the definition of a type for readers that have no table of their own: with all parts, and as ROS
-// writes it. A definition that is of no use stays as it is.
+// Complete returns the definition of a type for readers that have no table of their own: with all parts,
+// and as ROS writes it. A definition that is of no use stays as it is.
 func Complete(name, md5sum, definition string) string {
 	if t, err := Parse(name, md5sum, definition); err == nil {
 		return t.Definition
@@ -188,8 +193,9 @@ const (
 	maxCachedBytes = 4 << 20 // of the names and definitions of a Cache
 )
 
-// Cache parses each definition once, though many connections send it. The zero value is empty. Its memory is
-// bounded: a Cache that is full starts again. A Cache belongs to one goroutine; the types that it returns do not.
+// Cache parses each definition once, though many connections send it. The zero value is empty. Its memory
+// is bounded: a Cache that is full starts again. A Cache belongs to one goroutine; the types that it
+// returns do not.
 type Cache struct {
 	types map[cacheKey]cached
 	bytes int // of the keys

@@ -90,8 +90,8 @@ func (d *differ) values(a, b rosmsg.Value) bool {
 	return d.fail(err, err2) && (bytes.Equal(x, y) || d.differs(a, b))
 }
 
-// sameLayout reports whether equal bytes of two values of a kind are equal values. It does not know that of arrays of
-// messages, which are compared element by element.
+// sameLayout reports whether equal bytes of two values of a kind are equal values. It does not know that
+// of arrays of messages, which are compared element by element.
 func sameLayout(a, b rosmsg.Value) bool {
 	if t := a.MessageType(); t != nil {
 		return t == b.MessageType() || t.MD5Sum() == b.MessageType().MD5Sum()
@@ -119,7 +119,8 @@ func (d *differ) structs(a, b rosmsg.Value) bool {
 		}
 	}
 	for i, m := range bs {
-		if !compared[i] && errA == nil && !d.at(m.Name, func() bool { return d.differs(rosmsg.Value{}, m.Value) }) {
+		if !compared[i] && errA == nil &&
+			!d.at(m.Name, func() bool { return d.differs(rosmsg.Value{}, m.Value) }) {
 			return false
 		}
 	}

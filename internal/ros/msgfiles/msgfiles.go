@@ -1,7 +1,8 @@
-// Package msgfiles finds .msg files in the folders in which users have them: source trees, packages, their msg folders and
-// installed share folders, of ROS 1 and of ROS 2.
+// Package msgfiles finds .msg files in the folders in which users have them: source trees, packages,
+// their msg folders and installed share folders, of ROS 1 and of ROS 2.
 //
-// It owns which file has a type. It does not know what is in the files: what puts definitions together calls it.
+// It owns which file has a type. It does not know what is in the files: what puts definitions together
+// calls it.
 package msgfiles
 
 import (
@@ -46,8 +47,8 @@ func Open(name string) (*Folder, error) {
 	return f, err
 }
 
-// New finds the .msg files of packages. fsys is the folder with the absolute path name: a source tree, one package, its msg
-// folder, or an installed share folder, in which each package is directly below.
+// New finds the .msg files of packages. fsys is the folder with the absolute path name: a source tree,
+// one package, its msg folder, or an installed share folder, in which each package is directly below.
 func New(fsys fs.FS, name string) (*Folder, error) {
 	f := &Folder{fsys: fsys, files: make(map[string]string), other: make(map[string]string)}
 	name, parent := path.Base(name), path.Base(path.Dir(name))
@@ -114,7 +115,8 @@ func (f *Folder) tree(name string) error {
 	})
 }
 
-// add adds the files of a folder msg. pkg is the package by the name of its folder; a package.xml knows better.
+// add adds the files of a folder msg. pkg is the package by the name of its folder; a package.xml knows
+// better.
 func (f *Folder) add(dir, pkg string) error {
 	if name := f.packageName(path.Join(path.Dir(dir), "package.xml")); name != "" && dir != "." {
 		pkg = name
@@ -170,7 +172,8 @@ func (f *Folder) File(typ string) (file string, ok bool) {
 	return file, ok
 }
 
-// Text returns the text of a type, without those that it is made of. It is an error if two files have different ones.
+// Text returns the text of a type, without those that it is made of. It is an error if two files have
+// different ones.
 func (f *Folder) Text(typ string) (text string, ok bool, err error) {
 	file, ok := f.files[typ]
 	if !ok {

@@ -11,7 +11,8 @@ import (
 // CheckRegex returns why a text is not a regular expression in RE2 syntax, without the text
 // itself; nil if it is one.
 func CheckRegex(expr string) error {
-	for _, e := range []string{expr, whole(expr)} { // expr alone first, so that the error is about the text that the user wrote
+	// expr alone first, so that the error is about the text that the user wrote
+	for _, e := range []string{expr, whole(expr)} {
 		_, err := regexp.Compile(e)
 		var bad *syntax.Error
 		if !errors.As(err, &bad) {

@@ -25,15 +25,18 @@ func (s Skipped) String() string { return strconv.FormatInt(s.Bytes, 10) + " byt
 func (s Skipped) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 const (
-	firstRead  = 4 << 10  // bytes that ReadBody reads at once: most messages have some hundred bytes
-	laterReads = 64 << 10 // bytes that ReadBody reads at once of a message that has at least this length
-	skipFactor = 16       // ReadBody reads at most skipFactor * Limits.BodyBytes, to find the end of a skipped text
+	// bytes that ReadBody reads at once: most messages have some hundred bytes
+	firstRead = 4 << 10
+	// bytes that ReadBody reads at once of a message that has at least this length
+	laterReads = 64 << 10
+	// ReadBody reads at most skipFactor * Limits.BodyBytes, to find the end of a skipped text
+	skipFactor = 16
 )
 
-// ReadBody reads the body of a message to parse, into the memory of dst or more. With
-// Limits.TextBytes it leaves out longer texts, such as names, which then use no memory:
-// ParseResponse returns a Skipped in their place. If the remaining body is longer than
-// Limits.BodyBytes, the error matches ErrLimit. skipped is the number of texts that were left out. See ADR 0076.
+// ReadBody reads the body of a message to parse, into the memory of dst or more. With Limits.TextBytes it
+// leaves out longer texts, such as names, which then use no memory: ParseResponse returns a Skipped in
+// their place. If the remaining body is longer than Limits.BodyBytes, the error matches ErrLimit. skipped
+// is the number of texts that were left out. See ADR 0076.
 func ReadBody(dst []byte, r io.Reader, l Limits) (body []byte, skipped int, err error) {
 	l = l.withDefaults()
 	c := clipper{body: dst[:0:cap(dst)], most: l.TextBytes}

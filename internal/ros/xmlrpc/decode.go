@@ -297,7 +297,8 @@ func (d *decoder) array(depth int) (any, error) {
 			return nil, err
 		}
 		if len(list) == cap(list) {
-			list = slices.Grow(list, len(list)+1) // append alone grows large slices by a quarter, which makes more garbage
+			// append alone grows large slices by a quarter, which makes more garbage
+			list = slices.Grow(list, len(list)+1)
 		}
 		list = append(list, v)
 	}
@@ -405,7 +406,8 @@ const dateTimeLayout = "20060102T15:04:05"
 
 // dateTime reads a time without a zone as UTC: XML-RPC leaves the zone open.
 func dateTime(text string) (time.Time, bool) {
-	for _, layout := range []string{dateTimeLayout, "20060102T15:04:05Z", "2006-01-02T15:04:05", "2006-01-02T15:04:05Z"} {
+	for _, layout := range []string{dateTimeLayout, "20060102T15:04:05Z", "2006-01-02T15:04:05",
+		"2006-01-02T15:04:05Z"} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t.UTC(), true
 		}

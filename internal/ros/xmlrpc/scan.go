@@ -185,7 +185,8 @@ func (s *scanner) text() (string, error) {
 
 func (s *scanner) atCDATAOrMisc() bool {
 	rest := s.b[s.pos:]
-	return bytes.HasPrefix(rest, cdataOpen) || bytes.HasPrefix(rest, commentOpen) || bytes.HasPrefix(rest, piOpen)
+	return bytes.HasPrefix(rest, cdataOpen) || bytes.HasPrefix(rest, commentOpen) ||
+		bytes.HasPrefix(rest, piOpen)
 }
 
 func (s *scanner) cdataOrMisc(sb *strings.Builder) error {

@@ -48,7 +48,8 @@ const (
 	smallBody = 128 << 10 // bytes of a body that is read at once: calls of nodes have some hundred bytes
 	bigBodies = 2         // larger bodies in memory at the same time; further bodies wait
 
-	stallTimeout = 5 * time.Second // time without a byte of a larger body after which the server gives the call up
+	// time without a byte of a larger body after which the server gives the call up
+	stallTimeout = 5 * time.Second
 )
 
 // Server serves XML-RPC over HTTP on any path. Peers may be hostile: ServerOptions has the bounds.
@@ -73,7 +74,8 @@ func NewServer(h Handler, o ServerOptions) *Server {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	s := &Server{handler: h, limits: o.Limits.withDefaults(), timeout: o.Timeout, stall: stallTimeout, big: make(chan struct{}, bigBodies)}
+	s := &Server{handler: h, limits: o.Limits.withDefaults(), timeout: o.Timeout, stall: stallTimeout,
+		big: make(chan struct{}, bigBodies)}
 	s.conns.max = o.Conns
 	// A web page must not reach us through its reader's browser.
 	guard := http.NewCrossOriginProtection()
@@ -240,11 +242,15 @@ func (s *Server) answer(ctx context.Context, peer string, body []byte) *Answer {
 type connTable struct {
 	max int
 
-	mu     sync.Mutex
-	conns  map[net.Conn]time.Time // when it last opened, began a request or got an answer; zero from body to answer
-	closed bool                   // refuse connections that are accepted from now on
-	alive  int                    // calls of Serve and goroutines of connections
-	ended  chan struct{}          // closed when alive falls to zero; nil if nobody waits
+	mu sync.Mutex
+	// when it last opened, began a request or got an answer; zero from body to answer
+	conns map[net.Conn]time.Time
+	// refuse connections that are accepted from now on
+	closed bool
+	// calls of Serve and goroutines of connections
+	alive int
+	// closed when alive falls to zero; nil if nobody waits
+	ended chan struct{}
 }
 
 // add changes the number of goroutines that wait has to wait for.

@@ -71,7 +71,8 @@ type plan struct {
 // bulk returns the run that is all there is in the struct, if many structs are the same
 // bytes on both sides: a run that needs no padding after it.
 func (p *plan) bulk() *step {
-	if len(p.steps) != 1 || p.steps[0].op != opRun || p.steps[0].side != both || p.steps[0].size%p.steps[0].align != 0 {
+	if len(p.steps) != 1 || p.steps[0].op != opRun || p.steps[0].side != both ||
+		p.steps[0].size%p.steps[0].align != 0 {
 		return nil
 	}
 	return &p.steps[0]
@@ -148,7 +149,8 @@ func (c *compiler) compile(s *Struct) (*plan, error) {
 		return nil, &LimitError{Type: s.Name2, Reason: "a message of more than 2 GiB"}
 	}
 	if p.least2 > freeBytes+maxGain*p.least1 {
-		return nil, &LimitError{Type: s.Name2, Reason: fmt.Sprintf("%d bytes of ROS 1 are %d bytes of CDR", p.least1, p.least2)}
+		return nil, &LimitError{Type: s.Name2,
+			Reason: fmt.Sprintf("%d bytes of ROS 1 are %d bytes of CDR", p.least1, p.least2)}
 	}
 	c.done[s] = p
 	return p, nil
@@ -208,7 +210,8 @@ func (c *compiler) inOrder(p *plan, s *Struct) error {
 // gather makes a plan for each field.
 func (c *compiler) gather(p *plan, s *Struct) error {
 	if len(s.Fields1) > maxGathered || len(s.Fields2) > maxGathered {
-		return &LimitError{Type: s.Name2, Reason: fmt.Sprintf("more than %d fields, in another order than in ROS 1", maxGathered)}
+		return &LimitError{Type: s.Name2,
+			Reason: fmt.Sprintf("more than %d fields, in another order than in ROS 1", maxGathered)}
 	}
 	g := &gather{}
 	for _, f := range s.Fields2 {
@@ -247,7 +250,8 @@ func (c *compiler) emit(p *plan, v Value, on side, name1, name2 string) error {
 		s.op, s.bound = opSequence, v.Length
 		s.least1, s.least2 = 4, 4
 	case v.Array == Fixed && (v.Length <= 0 || v.Length > math.MaxInt32/8):
-		return &LimitError{Type: cmp.Or(name2, name1), Reason: fmt.Sprintf("an array of %d elements", v.Length)}
+		return &LimitError{Type: cmp.Or(name2, name1),
+			Reason: fmt.Sprintf("an array of %d elements", v.Length)}
 	case width > 0:
 		n := 1
 		if v.Array == Fixed {
@@ -337,7 +341,8 @@ func (p *plan) addRun(on side, width, n int, name1, name2 string) {
 	one := part{name1: name1, name2: name2, width: width, size: size}
 	if k := len(p.steps); k > 0 {
 		last := &p.steps[k-1]
-		if last.op == opRun && last.side == on && width <= last.align && last.size%width == 0 && last.size+size < math.MaxInt32 {
+		if last.op == opRun && last.side == on && width <= last.align && last.size%width == 0 &&
+			last.size+size < math.MaxInt32 {
 			last.size += size
 			last.parts = append(last.parts, one)
 			p.weight++

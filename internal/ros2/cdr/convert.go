@@ -27,9 +27,12 @@ func most(base, payload int) int { return base + freeBytes + maxGain*payload }
 
 // encapsulations are the kinds of CDR that cannot be read, by the second byte of a message.
 var encapsulations = map[byte]string{
-	0x02: "PL_CDR_BE", 0x03: "PL_CDR_LE", 0x06: "CDR2_BE (XCDR2)", 0x07: "CDR2_LE (XCDR2)", 0x08: "D_CDR2_BE (XCDR2)",
-	0x09: "D_CDR2_LE (XCDR2)", 0x0a: "PL_CDR2_BE (XCDR2)", 0x0b: "PL_CDR2_LE (XCDR2)", 0x10: "CDR2_BE (XCDR2)",
-	0x11: "CDR2_LE (XCDR2)", 0x12: "PL_CDR2_BE (XCDR2)", 0x13: "PL_CDR2_LE (XCDR2)", 0x14: "D_CDR2_BE (XCDR2)",
+	0x02: "PL_CDR_BE", 0x03: "PL_CDR_LE", 0x06: "CDR2_BE (XCDR2)", 0x07: "CDR2_LE (XCDR2)",
+	0x08: "D_CDR2_BE (XCDR2)",
+	0x09: "D_CDR2_LE (XCDR2)", 0x0a: "PL_CDR2_BE (XCDR2)", 0x0b: "PL_CDR2_LE (XCDR2)",
+	0x10: "CDR2_BE (XCDR2)",
+	0x11: "CDR2_LE (XCDR2)", 0x12: "PL_CDR2_BE (XCDR2)", 0x13: "PL_CDR2_LE (XCDR2)",
+	0x14: "D_CDR2_BE (XCDR2)",
 	0x15: "D_CDR2_LE (XCDR2)",
 }
 
@@ -48,13 +51,16 @@ const maxTail = 3
 // [Error], with dst as it was.
 func (p *Plan) ToCDR(dst, payload []byte, n *Counts, o Options) ([]byte, error) {
 	m := encoder{
-		in: source{b: payload, side: ros1}, dst: append(dst, 0, littleEndian, 0, 0), limit: most(len(dst), len(payload)),
-		late: o.RefuseLateTimes,
+		in: source{b: payload, side: ros1}, dst: append(dst, 0, littleEndian, 0, 0),
+		limit: most(len(dst), len(payload)),
+		late:  o.RefuseLateTimes,
 	}
 	m.base = len(m.dst)
 	err := m.toCDR(p.top)
 	if err == nil && m.in.pos < len(payload) {
-		err = &Error{Offset: m.in.pos, Reason: fmt.Sprintf("%d bytes after the end of the message", len(payload)-m.in.pos), Err: ErrTrailing}
+		err = &Error{Offset: m.in.pos,
+			Reason: fmt.Sprintf("%d bytes after the end of the message", len(payload)-m.in.pos),
+			Err:    ErrTrailing}
 	}
 	if err != nil {
 		err.Type = p.name1
@@ -82,11 +88,14 @@ func (p *Plan) FromCDR(dst, message []byte, n *Counts) ([]byte, error) {
 		return dst, nil // rosbags before 0.10.9 left the dummy byte out
 	}
 	m := decoder{
-		in: source{b: message[headerBytes:], side: ros2, big: message[1] == bigEndian}, dst: dst, limit: most(len(dst), len(message)),
+		in: source{b: message[headerBytes:], side: ros2, big: message[1] == bigEndian}, dst: dst,
+		limit: most(len(dst), len(message)),
 	}
 	err := m.fromCDR(p.top)
 	if err == nil && len(m.in.b)-m.in.pos > maxTail {
-		err = &Error{Offset: m.in.pos, Reason: fmt.Sprintf("%d bytes after the end of the message", len(m.in.b)-m.in.pos), Err: ErrTrailing}
+		err = &Error{Offset: m.in.pos,
+			Reason: fmt.Sprintf("%d bytes after the end of the message", len(m.in.b)-m.in.pos),
+			Err:    ErrTrailing}
 	}
 	if err != nil {
 		err.Type = p.name2

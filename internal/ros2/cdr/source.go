@@ -55,7 +55,8 @@ func (r *source) count(s *step, least int64) (int, *Error) {
 	r.pos += 4
 	if left := int64(len(r.b) - r.pos); n*least > left {
 		return 0, &Error{
-			Path: s.name(r.side), Offset: r.pos - 4, Err: io.ErrUnexpectedEOF, Reason: fmt.Sprintf("%d elements of at least %d bytes, %d bytes left", n, least, left),
+			Path: s.name(r.side), Offset: r.pos - 4, Err: io.ErrUnexpectedEOF,
+			Reason: fmt.Sprintf("%d elements of at least %d bytes, %d bytes left", n, least, left),
 		}
 	}
 	if n > math.MaxInt32 { // elements without content; each is a byte in CDR

@@ -57,8 +57,9 @@ func (q Query) statement(columns string) string {
 	return b.String()
 }
 
-// columns are the topic and the data of messages; the data of other topics is not loaded. Messages of other topics
-// are rows, too, so that each row comes soon, and the cursor can check its context between rows.
+// columns are the topic and the data of messages; the data of other topics is not loaded. Messages of
+// other topics are rows, too, so that each row comes soon, and the cursor can check its context between
+// rows.
 func (q Query) columns() string {
 	switch {
 	case q.NoData:
@@ -82,8 +83,9 @@ type Message struct {
 
 // Cursor walks over messages in time order; messages with equal times come in the order of writing.
 //
-// With an index, one statement returns all messages. Without an index, and after damage, the cursor is careful: one
-// statement sorts times and rows, on disk if there are many, and another one fetches each message by its row.
+// With an index, one statement returns all messages. Without an index, and after damage, the cursor is
+// careful: one statement sorts times and rows, on disk if there are many, and another one fetches each
+// message by its row.
 type Cursor struct {
 	r       *Reader
 	q       Query
@@ -229,7 +231,8 @@ type statement struct {
 func (r *Reader) prepare(ctx context.Context, text string) (*statement, error) {
 	s := &statement{}
 	err := r.db.conn.Raw(func(conn any) (err error) {
-		s.stmt, err = conn.(driver.ConnPrepareContext).PrepareContext(ctx, text) // modernc.org/sqlite implements it
+		// modernc.org/sqlite implements it
+		s.stmt, err = conn.(driver.ConnPrepareContext).PrepareContext(ctx, text)
 		return err
 	})
 	return s, explain(err)
@@ -242,7 +245,8 @@ func (s *statement) query(ctx context.Context, args ...int64) {
 	for i, a := range args {
 		named[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
 	}
-	s.rows, s.err = s.stmt.(driver.StmtQueryContext).QueryContext(ctx, named) // modernc.org/sqlite implements it
+	// modernc.org/sqlite implements it
+	s.rows, s.err = s.stmt.(driver.StmtQueryContext).QueryContext(ctx, named)
 	if s.err == nil {
 		s.dest = make([]driver.Value, len(s.rows.Columns()))
 	}

@@ -1,10 +1,10 @@
-// Package db3 writes and reads the storage files of ROS 2 recordings that rosbag2 calls sqlite3: databases with the
-// tables topics, messages and, since humble, schema and metadata.
+// Package db3 writes and reads the storage files of ROS 2 recordings that rosbag2 calls sqlite3:
+// databases with the tables topics, messages and, since humble, schema and metadata.
 //
-// Files are written with schema 4, which foxy and later releases read. Files of foxy and later are read. A file may
-// be damaged, or crafted to do harm: the package reads plain tables only, limits the size of values, and returns no
-// more messages than the file has room for. Memory does not depend on the size of a file. The package decodes no
-// message.
+// Files are written with schema 4, which foxy and later releases read. Files of foxy and later are read.
+// A file may be damaged, or crafted to do harm: the package reads plain tables only, limits the size of
+// values, and returns no more messages than the file has room for. Memory does not depend on the size of
+// a file. The package decodes no message.
 package db3
 
 import (
@@ -20,8 +20,8 @@ import (
 // limiter sets a limit of SQLite on a connection; nil in programs without SQLite.
 var limiter func(conn *sql.Conn, id, value int) (int, error)
 
-// Use has the package work with a library of SQLite. Package sqlite calls it: the library is larger than what most programs
-// need of ours, so they import it by name.
+// Use has the package work with a library of SQLite. Package sqlite calls it: the library is larger than
+// what most programs need of ours, so they import it by name.
 func Use(limit func(conn *sql.Conn, id, value int) (int, error)) bool {
 	limiter = limit
 	return true

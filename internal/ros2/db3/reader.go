@@ -50,7 +50,8 @@ func Open(ctx context.Context, path string, o Options) (*Reader, error) {
 		return nil, err
 	}
 	journal := journalBytes(path)
-	parameters := url.Values{"mode": {"ro"}, "_defensive": {"1"}, "_pragma": {"trusted_schema(0)", "query_only(1)", "cell_size_check(1)"}}
+	parameters := url.Values{"mode": {"ro"}, "_defensive": {"1"},
+		"_pragma": {"trusted_schema(0)", "query_only(1)", "cell_size_check(1)"}}
 	if journal == 0 {
 		parameters.Set("immutable", "1")
 	}
@@ -94,7 +95,8 @@ func (r *Reader) begin(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if !tables["topics"].has("id", "name", "type", "serialization_format") || !tables["messages"].has("topic_id", "timestamp", "data") {
+	if !tables["topics"].has("id", "name", "type", "serialization_format") ||
+		!tables["messages"].has("topic_id", "timestamp", "data") {
 		return ErrForeign
 	}
 	if tables["schema"].has("schema_version", "ros_distro") {
@@ -128,7 +130,8 @@ var known = []string{"schema", "metadata", "topics", "message_definitions", "mes
 // tables returns the columns of the tables that are read. Views, virtual tables and computed
 // columns, which could take any time, are an error.
 func (r *Reader) tables(ctx context.Context) (map[string]columns, error) {
-	rows, err := r.query(ctx, "SELECT name, type, substr(ltrim(coalesce(sql, '')), 1, 40) FROM sqlite_master WHERE type IN ('table', 'view') LIMIT 1000")
+	rows, err := r.query(ctx,
+		"SELECT name, type, substr(ltrim(coalesce(sql, '')), 1, 40) FROM sqlite_master WHERE type IN ('table', 'view') LIMIT 1000")
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +144,8 @@ func (r *Reader) tables(ctx context.Context) (map[string]columns, error) {
 		if !slices.Contains(known, name) {
 			return nil
 		}
-		if words := strings.Fields(strings.ToUpper(text)); kind != "table" || len(words) < 2 || words[1] != "TABLE" {
+		if words := strings.Fields(strings.ToUpper(text)); kind != "table" || len(words) < 2 ||
+			words[1] != "TABLE" {
 			return fmt.Errorf("%s is not a plain table; recorders make no others", name)
 		}
 		all[name] = nil
@@ -174,7 +178,8 @@ func (r *Reader) columns(ctx context.Context, table string) (columns, error) {
 		if hidden != 0 {
 			return fmt.Errorf("%s has a computed column; recorders make none", table)
 		}
-		if strings.EqualFold(name, "rowid") { // this column would hide the row number, by which messages are found
+		// this column would hide the row number, by which messages are found
+		if strings.EqualFold(name, "rowid") {
 			return fmt.Errorf("%s has a column %s; recorders make none", table, name)
 		}
 		all = append(all, name)
@@ -208,7 +213,8 @@ func (r *Reader) readTopics(ctx context.Context, tables map[string]columns) erro
 		return "''"
 	}
 	rows, err := r.query(ctx, "SELECT id, name, type, serialization_format, "+
-		optional("offered_qos_profiles")+", "+optional("type_description_hash")+" FROM topics ORDER BY rowid LIMIT "+fmt.Sprint(maxTopics+1))
+		optional("offered_qos_profiles")+", "+optional("type_description_hash")+
+		" FROM topics ORDER BY rowid LIMIT "+fmt.Sprint(maxTopics+1))
 	if err != nil {
 		return err
 	}
@@ -225,20 +231,23 @@ func (r *Reader) readTopics(ctx context.Context, tables map[string]columns) erro
 		r.topics = append(r.topics, t)
 		return nil
 	})
-	if err != nil || !tables["message_definitions"].has("topic_type", "encoding", "encoded_message_definition") {
+	if err != nil ||
+		!tables["message_definitions"].has("topic_type", "encoding", "encoded_message_definition") {
 		return err
 	}
 	return r.readDefinitions(ctx, tables["message_definitions"].has("type_description_hash"), room)
 }
 
-// readDefinitions sets the definition of each topic: that of its type and hash if the file has one, otherwise that of
-// its type.
+// readDefinitions sets the definition of each topic: that of its type and hash if the file has one,
+// otherwise that of its type.
 func (r *Reader) readDefinitions(ctx context.Context, hashed bool, room int64) error {
 	hash := "''"
 	if hashed {
 		hash = "coalesce(type_description_hash, '')"
 	}
-	rows, err := r.query(ctx, "SELECT topic_type, encoding, encoded_message_definition, "+hash+" FROM message_definitions LIMIT "+fmt.Sprint(maxTopics))
+	rows, err := r.query(ctx,
+		"SELECT topic_type, encoding, encoded_message_definition, "+hash+" FROM message_definitions LIMIT "+
+			fmt.Sprint(maxTopics))
 	if err != nil {
 		return err
 	}
@@ -273,11 +282,12 @@ func (r *Reader) readDefinitions(ctx context.Context, hashed bool, room int64) e
 	return err
 }
 
-// readMetadata reads what the recorder wrote at its end. Text that cannot be parsed is ignored: the reader can do
-// without it.
+// readMetadata reads what the recorder wrote at its end. Text that cannot be parsed is ignored: the
+// reader can do without it.
 func (r *Reader) readMetadata(ctx context.Context) error {
 	var text string
-	err := r.db.conn.QueryRowContext(ctx, "SELECT metadata FROM metadata ORDER BY rowid DESC LIMIT 1").Scan(&text)
+	err := r.db.conn.QueryRowContext(ctx,
+		"SELECT metadata FROM metadata ORDER BY rowid DESC LIMIT 1").Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}

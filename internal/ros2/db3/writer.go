@@ -14,8 +14,8 @@ import (
 // schemaVersion is the version that iron and later releases write.
 const schemaVersion = 4
 
-// created are the statements that create a file. The definitions of the tables are those of rosbag2. No journal
-// protects the file against crashes: it has a temporary name until it is complete.
+// created are the statements that create a file. The definitions of the tables are those of rosbag2. No
+// journal protects the file against crashes: it has a temporary name until it is complete.
 var created = []string{
 	"PRAGMA page_size = 32768", // twice as fast for images as 4096, and still small for small recordings
 	"PRAGMA journal_mode = OFF",
@@ -56,17 +56,19 @@ type row struct {
 	end       int
 }
 
-// Create creates the file at path, which must not exist. distro is the name of the ROS release in the file. The
-// caller has to call Finish or Abort.
+// Create creates the file at path, which must not exist. distro is the name of the ROS release in the
+// file. The caller has to call Finish or Abort.
 func Create(ctx context.Context, path, distro string) (*Writer, error) {
 	db, err := open(ctx, path, url.Values{"mode": {"rwc"}})
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{db: db, types: map[definedType]bool{}, data: make([]byte, 0, batchBytes), rows: make([]row, 0, batchRows)}
+	w := &Writer{db: db, types: map[definedType]bool{}, data: make([]byte, 0, batchBytes),
+		rows: make([]row, 0, batchRows)}
 	err = db.run(ctx, created...)
 	if err == nil {
-		err = w.insert(ctx, "INSERT INTO schema(schema_version, ros_distro) VALUES (?, ?)", schemaVersion, distro)
+		err = w.insert(ctx, "INSERT INTO schema(schema_version, ros_distro) VALUES (?, ?)", schemaVersion,
+			distro)
 	}
 	if err == nil {
 		err = w.prepare(ctx)
@@ -84,8 +86,8 @@ func (w *Writer) insert(ctx context.Context, statement string, args ...any) erro
 	return explain(err)
 }
 
-// prepare compiles the statements that insert messages. They bypass package database/sql, which would take as long as
-// the insertion itself.
+// prepare compiles the statements that insert messages. They bypass package database/sql, which would
+// take as long as the insertion itself.
 func (w *Writer) prepare(ctx context.Context) error {
 	const first = "INSERT INTO messages(topic_id, timestamp, data) VALUES (?, ?, ?)"
 	w.args = make([]driver.NamedValue, 3*batchRows)
@@ -107,7 +109,8 @@ func (w *Writer) prepare(ctx context.Context) error {
 func (w *Writer) Add(t rosbag2.Topic) (int, error) {
 	ctx := context.Background()
 	w.topics++
-	err := w.insert(ctx, "INSERT INTO topics(id, name, type, serialization_format, offered_qos_profiles, type_description_hash) VALUES (?, ?, ?, ?, ?, ?)",
+	err := w.insert(ctx,
+		"INSERT INTO topics(id, name, type, serialization_format, offered_qos_profiles, type_description_hash) VALUES (?, ?, ?, ?, ?, ?)",
 		w.topics, t.Name, t.Type, t.Serialization, t.QoS, t.Hash)
 	if d := (definedType{t.Type, t.Hash}); err == nil && !w.types[d] {
 		w.types[d] = true
@@ -115,7 +118,8 @@ func (w *Writer) Add(t rosbag2.Topic) (int, error) {
 		if encoding == "" {
 			encoding = "unknown" // as rosbag2 calls it
 		}
-		err = w.insert(ctx, "INSERT INTO message_definitions(topic_type, encoding, encoded_message_definition, type_description_hash) VALUES (?, ?, ?, ?)",
+		err = w.insert(ctx,
+			"INSERT INTO message_definitions(topic_type, encoding, encoded_message_definition, type_description_hash) VALUES (?, ?, ?, ?)",
 			t.Type, encoding, t.Definition, t.Hash)
 	}
 	return w.topics, err
@@ -124,7 +128,8 @@ func (w *Writer) Add(t rosbag2.Topic) (int, error) {
 // Write writes a message; at is in nanoseconds since 1970. It does not keep data.
 func (w *Writer) Write(topic int, at int64, data []byte) error {
 	if len(data) > MaxMessageBytes {
-		return fmt.Errorf("a message of %d bytes; %s stores at most %d, so write %s", len(data), rosbag2.SQLite, MaxMessageBytes, rosbag2.MCAP)
+		return fmt.Errorf("a message of %d bytes; %s stores at most %d, so write %s", len(data),
+			rosbag2.SQLite, MaxMessageBytes, rosbag2.MCAP)
 	}
 	ctx := context.Background()
 	if len(w.rows) == batchRows || len(w.data)+len(data) > batchBytes {
@@ -141,7 +146,8 @@ func (w *Writer) Write(topic int, at int64, data []byte) error {
 	return nil
 }
 
-// flush writes the pending rows: all with one statement if there are as many as that takes, otherwise one by one.
+// flush writes the pending rows: all with one statement if there are as many as that takes, otherwise one
+// by one.
 func (w *Writer) flush(ctx context.Context) error {
 	full := len(w.rows) == batchRows
 	start := 0
@@ -186,7 +192,8 @@ func (w *Writer) Finish(ctx context.Context, md *rosbag2.Metadata) error {
 	if err := w.db.run(ctx, "CREATE INDEX timestamp_idx ON messages (timestamp ASC)"); err != nil {
 		return err
 	}
-	if err := w.insert(ctx, "INSERT INTO metadata(metadata_version, metadata) VALUES (?, ?)", rosbag2.Version, md.Inner()); err != nil {
+	if err := w.insert(ctx, "INSERT INTO metadata(metadata_version, metadata) VALUES (?, ?)", rosbag2.Version,
+		md.Inner()); err != nil {
 		return err
 	}
 	if err := w.db.run(ctx, "COMMIT"); err != nil {

@@ -1,8 +1,8 @@
-// Package definitions chooses the definition by which messages of a type of ROS 2 are read: that of the recording, one
-// in a directory of the user, or that of ROS.
+// Package definitions chooses the definition by which messages of a type of ROS 2 are read: that of the
+// recording, one in a directory of the user, or that of ROS.
 //
-// It owns the order of these, and what is said of a definition that is not used. Package ros2 calls it once for each
-// type, and gives it the first message where two definitions are possible.
+// It owns the order of these, and what is said of a definition that is not used. Package ros2 calls it
+// once for each type, and gives it the first message where two definitions are possible.
 package definitions
 
 import (
@@ -41,7 +41,8 @@ type choice struct {
 // New returns a Chooser for a recording of a distribution. user may be nil.
 func New(d mapping.Distro, user User) (*Chooser, error) {
 	m, err := mapping.New(d, mapping.Options{})
-	return &Chooser{mapper: m, distro: d, user: user, others: map[mapping.Distro]*mapping.Mapper{}, chosen: map[Key]*choice{}}, err
+	return &Chooser{mapper: m, distro: d, user: user, others: map[mapping.Distro]*mapping.Mapper{},
+		chosen: map[Key]*choice{}}, err
 }
 
 // Name1 returns the name in ROS 1 of a type.
@@ -50,8 +51,9 @@ func (c *Chooser) Name1(type2 string) string { return c.mapper.Name1(type2) }
 // schemaROS2 is the encoding of definitions that are text of .msg files.
 const schemaROS2 = "ros2msg"
 
-// Choose returns how messages of a type are converted. first returns the first message, nil if there is none; it is called if two
-// definitions are possible. The returned text says once that the definition in the recording is not used.
+// Choose returns how messages of a type are converted. first returns the first message, nil if there is
+// none; it is called if two definitions are possible. The returned text says once that the definition in
+// the recording is not used.
 func (c *Chooser) Choose(key Key, first func() []byte) (to *mapping.To1, replaced string, err error) {
 	if known := c.chosen[key]; known != nil {
 		return known.to, "", known.err
@@ -96,13 +98,15 @@ func (c *Chooser) choose(key Key, first func() []byte) *choice {
 	case to == nil && own != nil && !errors.Is(wrong, errMissing):
 		return &choice{to: own} // each message says what does not fit
 	case to == nil && errors.Is(wrong, errMissing):
-		return &choice{err: fmt.Errorf("the recording has no definition of %s; %s", key.Name, adviceDefinitions)}
+		return &choice{err: fmt.Errorf("the recording has no definition of %s; %s", key.Name,
+			adviceDefinitions)}
 	case to == nil:
 		return &choice{err: fmt.Errorf("its definition of %s %w; %s", key.Name, wrong, adviceDefinitions)}
 	case errors.Is(wrong, errMissing):
 		return &choice{to: to}
 	}
-	return &choice{to: to, replaced: fmt.Sprintf("its definition of %s %v: that of %s is used", key.Name, wrong, from)}
+	return &choice{to: to,
+		replaced: fmt.Sprintf("its definition of %s %v: that of %s is used", key.Name, wrong, from)}
 }
 
 // adviceDefinitions is true of every program, whatever was called.
@@ -114,9 +118,11 @@ var errMissing = errors.New("is missing")
 // own returns the conversion by the definition in the recording, or what is wrong with that.
 func (c *Chooser) own(key Key) (*mapping.To1, error) {
 	switch {
-	case key.Encoding == "ros2idl" || strings.Contains(key.Schema, "\nIDL: ") || strings.HasPrefix(key.Schema, "IDL: "):
+	case key.Encoding == "ros2idl" || strings.Contains(key.Schema, "\nIDL: ") ||
+		strings.HasPrefix(key.Schema, "IDL: "):
 		return nil, errors.New("is IDL, where only the text of .msg files can be read")
-	case strings.TrimSpace(key.Schema) == "" && key.Encoding != schemaROS2: // with the encoding, it has no fields
+	case strings.TrimSpace(key.Schema) == "" && key.Encoding != schemaROS2:
+		// with the encoding, it has no fields
 		return nil, errMissing
 	}
 	to, err := c.mapper.To1(key.Name, key.Schema)
@@ -127,8 +133,9 @@ func (c *Chooser) own(key Key) (*mapping.To1, error) {
 	return to, err
 }
 
-// instead returns the conversion by a definition of the user or of ROS, nil if neither has one, and who has it. Of
-// several distributions the first fits whose definition fits the first message. err is about the definition of the user.
+// instead returns the conversion by a definition of the user or of ROS, nil if neither has one, and who
+// has it. Of several distributions the first fits whose definition fits the first message. err is about
+// the definition of the user.
 func (c *Chooser) instead(name string, first func() []byte) (to *mapping.To1, from string, err error) {
 	if c.user != nil {
 		text, ok, err := c.user(name)

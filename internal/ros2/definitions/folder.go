@@ -9,8 +9,8 @@ import (
 // User returns a definition that the user has of a type, if there is one.
 type User func(type2 string) (schema string, ok bool, err error)
 
-// OfFolder returns the definitions in a folder: each followed by those of the types of its fields, as far as there are
-// files of them.
+// OfFolder returns the definitions in a folder: each followed by those of the types of its fields, as far
+// as there are files of them.
 func OfFolder(f *msgfiles.Folder) User {
 	return func(type2 string) (schema string, ok bool, err error) {
 		name := strings.Replace(type2, "/msg/", "/", 1)

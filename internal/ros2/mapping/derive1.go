@@ -78,7 +78,8 @@ func (d *deriver1) value(f msg.Field) (string, error) {
 	//exhaustive:ignore
 	switch v.Kind {
 	case msg.WString:
-		return "", fmt.Errorf("field %s: wstring has no layout that all of ROS 2 agrees on: %w", f.Name, ErrType)
+		return "", fmt.Errorf("field %s: wstring has no layout that all of ROS 2 agrees on: %w", f.Name,
+			ErrType)
 	case msg.Message:
 		switch v.Message.Name {
 		case msg.TimeType:

@@ -134,7 +134,8 @@ func constant2(c rosmsg.Constant) (typ, value string, ok bool) {
 	switch c.Type {
 	case "string":
 		// A # starts a comment also inside of quotes, and readers differ about escapes.
-		if strings.ContainsAny(c.Value, "#\"'\\") || !utf8.ValidString(c.Value) || strings.ContainsFunc(c.Value, control) {
+		if strings.ContainsAny(c.Value, "#\"'\\") || !utf8.ValidString(c.Value) ||
+			strings.ContainsFunc(c.Value, control) {
 			return "", "", false
 		}
 		return "string", `"` + c.Value + `"`, true

@@ -39,7 +39,8 @@ func New(d Distro, o Options) (*Mapper, error) {
 		case msg.FullName(two) != two || legal(two) != two:
 			return nil, fmt.Errorf("rename of %s to %q: want a ROS 2 type, such as my_msgs/msg/Scan", one, two)
 		case m.back[two] != "":
-			return nil, fmt.Errorf("rename of %s and of %s to the same type %s", min(one, m.back[two]), max(one, m.back[two]), two)
+			return nil, fmt.Errorf("rename of %s and of %s to the same type %s", min(one, m.back[two]),
+				max(one, m.back[two]), two)
 		}
 		m.back[two] = one
 		m.names.taken[two] = true
@@ -96,8 +97,9 @@ func (m *Mapper) To2(type1, definition string) (*To2, error) {
 		return nil, err
 	}
 	return &To2{
-		Type: two.Name, Schema: two.Schema(), Hash: two.Hash(), Notes: append(d.notes, d.pairing.notes(true)...),
-		plan: plan, options: cdr.Options{RefuseLateTimes: m.options.RefuseLateTimes},
+		Type: two.Name, Schema: two.Schema(), Hash: two.Hash(),
+		Notes: append(d.notes, d.pairing.notes(true)...),
+		plan:  plan, options: cdr.Options{RefuseLateTimes: m.options.RefuseLateTimes},
 	}, nil
 }
 
@@ -108,7 +110,8 @@ func (m *Mapper) To1(type2, schema string) (*To1, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &deriver1{mapper: m, texts: make(map[string]string), names: make(map[string]string), taken: make(map[string]string)}
+	d := &deriver1{mapper: m, texts: make(map[string]string), names: make(map[string]string),
+		taken: make(map[string]string)}
 	if err := d.derive(two); err != nil {
 		return nil, err
 	}
@@ -130,8 +133,9 @@ func (m *Mapper) To1(type2, schema string) (*To1, error) {
 		return nil, err
 	}
 	return &To1{
-		Type: name, Hash: two.Hash(), MD5Sum: one.MD5Sum(), Definition: definition, Notes: append(d.notes, p.notes(false)...),
-		plan: plan, fieldless: len(two.Fields) == 0,
+		Type: name, Hash: two.Hash(), MD5Sum: one.MD5Sum(), Definition: definition,
+		Notes: append(d.notes, p.notes(false)...),
+		plan:  plan, fieldless: len(two.Fields) == 0,
 	}, nil
 }
 
@@ -183,7 +187,8 @@ func (m *Mapper) stock2(name string) *msg.Type {
 	return t
 }
 
-// twin2 returns the type that ships with the distribution and is the same as a ROS 1 type of that name, or nil.
+// twin2 returns the type that ships with the distribution and is the same as a ROS 1 type of that name,
+// or nil.
 func (m *Mapper) twin2(name string) *msg.Type {
 	if isApart(name) {
 		return nil

@@ -24,16 +24,20 @@ type difference struct {
 
 // pairing lays types out side by side. It lives for one conversion.
 type pairing struct {
-	parts     map[string]*rosmsg.Type // the ROS 1 types by name
-	same      map[pair]bool           // pairs of which one type was made from the other: fields have the same order
+	// the ROS 1 types by name
+	parts map[string]*rosmsg.Type
+	// pairs of which one type was made from the other: fields have the same order
+	same      map[pair]bool
 	done      map[pair]*cdr.Struct
 	different []difference
-	err       error // the last wstring field that ROS 1 lacks
+	// the last wstring field that ROS 1 lacks
+	err error
 }
 
 func newPairing(one *rosmsg.Type) *pairing {
 	p := &pairing{
-		parts: map[string]*rosmsg.Type{one.Name(): one}, same: make(map[pair]bool), done: make(map[pair]*cdr.Struct),
+		parts: map[string]*rosmsg.Type{one.Name(): one}, same: make(map[pair]bool),
+		done: make(map[pair]*cdr.Struct),
 	}
 	for _, d := range one.Dependencies() {
 		p.parts[d.Name()] = d
@@ -170,7 +174,8 @@ func (p *pairing) only2(typ string, f msg.Field) cdr.Value {
 		return v
 	}
 	if f.Value.Kind == msg.WString {
-		p.err = fmt.Errorf("%s field %s: wstring has no layout that all of ROS 2 agrees on: %w", typ, f.Name, ErrType)
+		p.err = fmt.Errorf("%s field %s: wstring has no layout that all of ROS 2 agrees on: %w", typ, f.Name,
+			ErrType)
 		v.Kind = cdr.String
 		return v
 	}
@@ -185,7 +190,8 @@ func (p *pairing) stamp(s *cdr.Struct, t pair) {
 		kind = cdr.Duration
 	}
 	fields := fields1(t.one, p.parts)
-	if len(fields) != 1 || fields[0].value.array != cdr.Single || layouts1[fields[0].value.base].kind != kind {
+	if len(fields) != 1 || fields[0].value.array != cdr.Single ||
+		layouts1[fields[0].value.base].kind != kind {
 		p.match(s, t) // not the type that ships with ROS 1
 		return
 	}
@@ -198,12 +204,15 @@ func (p *pairing) stamp(s *cdr.Struct, t pair) {
 func (p *pairing) log(s *cdr.Struct, t pair) {
 	p.match(s, t)
 	for i, f := range s.Fields1 {
-		if j := f.Peer; f.Name == "level" && j >= 0 && f.Value.Kind == cdr.Width1 && f.Value.Array == cdr.Single {
+		if j := f.Peer; f.Name == "level" && j >= 0 && f.Value.Kind == cdr.Width1 &&
+			f.Value.Array == cdr.Single {
 			s.Fields1[i].Value.Kind, s.Fields2[j].Value.Kind = cdr.Level, cdr.Level
 		}
 	}
-	if len(s.Fields1) == 0 || len(s.Fields2) == 0 || s.Fields1[0].Name != "header" || s.Fields1[0].Peer >= 0 || s.Fields1[0].Value.Kind != cdr.Message ||
-		s.Fields2[0].Name != "stamp" || s.Fields2[0].Peer >= 0 || s.Fields2[0].Value.Kind != cdr.Time || s.Fields2[0].Value.Array != cdr.Single {
+	if len(s.Fields1) == 0 || len(s.Fields2) == 0 || s.Fields1[0].Name != "header" ||
+		s.Fields1[0].Peer >= 0 || s.Fields1[0].Value.Kind != cdr.Message ||
+		s.Fields2[0].Name != "stamp" || s.Fields2[0].Peer >= 0 || s.Fields2[0].Value.Kind != cdr.Time ||
+		s.Fields2[0].Value.Array != cdr.Single {
 		return
 	}
 	header := s.Fields1[0].Value.Struct.Fields1

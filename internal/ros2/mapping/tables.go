@@ -30,12 +30,15 @@ var renamesBack = map[string]string{
 	msg.DurationType:         "std_msgs/Duration",
 }
 
-// apart are the packages whose types are in the tables for recordings without definitions only. Some of them are not
-// the same in ROS 1 and ROS 2: they have other fields of the same meaning. A conversion to the type of the other side
-// would lose values, so that messages of these packages keep all their fields, in a type of the same name.
+// apart are the packages whose types are in the tables for recordings without definitions only. Some of
+// them are not the same in ROS 1 and ROS 2: they have other fields of the same meaning. A conversion to
+// the type of the other side would lose values, so that messages of these packages keep all their fields,
+// in a type of the same name.
 var apart = map[string]bool{
-	"ackermann_msgs": true, "bond": true, "control_msgs": true, "example_interfaces": true, "geographic_msgs": true, "map_msgs": true, "move_base_msgs": true,
-	"nmea_msgs": true, "octomap_msgs": true, "pcl_msgs": true, "rmw_dds_common": true, "rosbag2_interfaces": true, "test_msgs": true,
+	"ackermann_msgs": true, "bond": true, "control_msgs": true, "example_interfaces": true,
+	"geographic_msgs": true, "map_msgs": true, "move_base_msgs": true,
+	"nmea_msgs": true, "octomap_msgs": true, "pcl_msgs": true, "rmw_dds_common": true,
+	"rosbag2_interfaces": true, "test_msgs": true,
 	"turtlesim": true, "uuid_msgs": true, "vision_msgs": true,
 }
 
@@ -71,8 +74,8 @@ func tableOf(d Distro) map[string]string {
 	return all
 }
 
-// compose1 is the definition of a ROS 1 type with all that it uses. Text of a type comes from own, and else from the
-// table of noetic.
+// compose1 is the definition of a ROS 1 type with all that it uses. Text of a type comes from own, and
+// else from the table of noetic.
 func compose1(name string, own map[string]string) string {
 	return noetic.Compose(name, func(name string) (string, bool) {
 		if text, ok := own[name]; ok {

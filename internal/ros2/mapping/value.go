@@ -54,11 +54,14 @@ type layout struct {
 }
 
 var layouts1 = map[string]layout{
-	"bool": {kind: cdr.Bool}, "int8": {kind: cdr.Width1}, "byte": {kind: cdr.Width1}, "uint8": {kind: cdr.Width1},
-	"char": {kind: cdr.Width1}, "int16": {kind: cdr.Width2}, "uint16": {kind: cdr.Width2}, "int32": {kind: cdr.Width4},
+	"bool": {kind: cdr.Bool}, "int8": {kind: cdr.Width1}, "byte": {kind: cdr.Width1},
+	"uint8": {kind: cdr.Width1},
+	"char":  {kind: cdr.Width1}, "int16": {kind: cdr.Width2}, "uint16": {kind: cdr.Width2},
+	"int32":  {kind: cdr.Width4},
 	"uint32": {kind: cdr.Width4}, "int64": {kind: cdr.Width8}, "uint64": {kind: cdr.Width8},
-	"float32": {kind: cdr.Width4, float: true}, "float64": {kind: cdr.Width8, float: true}, "string": {kind: cdr.String},
-	"time": {kind: cdr.Time}, "duration": {kind: cdr.Duration},
+	"float32": {kind: cdr.Width4, float: true}, "float64": {kind: cdr.Width8, float: true},
+	"string": {kind: cdr.String},
+	"time":   {kind: cdr.Time}, "duration": {kind: cdr.Duration},
 }
 
 var layouts2 = map[msg.Kind]layout{

@@ -74,13 +74,15 @@ func (w *Writer) AddSchema(name, encoding string, data []byte) (uint16, error) {
 }
 
 // AddChannel writes a channel and returns its number, from 1 on: some readers take 0 for none.
-func (w *Writer) AddChannel(schema uint16, topic, encoding string, metadata map[string]string) (uint16, error) {
+func (w *Writer) AddChannel(schema uint16, topic, encoding string, metadata map[string]string) (uint16,
+	error) {
 	if w.lastID == math.MaxUint16 {
 		return 0, errIDs
 	}
 	w.lastID++
 	id := uint16(w.lastID)
-	return id, w.w.WriteChannel(&mcap.Channel{ID: id, SchemaID: schema, Topic: topic, MessageEncoding: encoding, Metadata: metadata})
+	return id, w.w.WriteChannel(&mcap.Channel{ID: id, SchemaID: schema, Topic: topic,
+		MessageEncoding: encoding, Metadata: metadata})
 }
 
 // Write adds a message of a channel; at is in nanoseconds since 1970. It does not keep data.
@@ -89,7 +91,8 @@ func (w *Writer) Write(channel uint16, sequence uint32, at uint64, data []byte) 
 		return fmt.Errorf("a message of %d bytes; chunks end at 4 GiB", len(data))
 	}
 	if w.chunk == nil {
-		if w.packing.Spare(w.packing.Workers()+2) == 0 { // one is filled, each worker packs one, and one waits for its turn
+		// one is filled, each worker packs one, and one waits for its turn
+		if w.packing.Spare(w.packing.Workers()+2) == 0 {
 			if err := w.take(); err != nil {
 				return err
 			}

@@ -31,8 +31,8 @@ func squeeze(name, first string) string {
 	return s
 }
 
-// LegalMessage returns a name that rosidl accepts for a message: letters and digits, a capital first. A letter
-// after a dropped underscore becomes a capital: "RawPacket" for "raw_packet".
+// LegalMessage returns a name that rosidl accepts for a message: letters and digits, a capital first. A
+// letter after a dropped underscore becomes a capital: "RawPacket" for "raw_packet".
 func LegalMessage(name string) string {
 	var b strings.Builder
 	up := true

@@ -26,7 +26,8 @@ func (b *block) fail(line int, format string, args ...any) error {
 
 // failLimit is fail for an error that matches ErrLimit.
 func (b *block) failLimit(line int, format string, args ...any) error {
-	return &DefinitionError{Type: b.name, Line: b.line + line, Reason: fmt.Sprintf(format, args...), Err: ErrLimit}
+	return &DefinitionError{Type: b.name, Line: b.line + line, Reason: fmt.Sprintf(format, args...),
+		Err: ErrLimit}
 }
 
 // FullName returns the name of a type with its three parts: "std_msgs/msg/String" for "std_msgs/String". It
@@ -67,7 +68,8 @@ func isSeparator(line string) bool {
 	return len(line) >= 3 && strings.Trim(line, "=") == ""
 }
 
-// isPadding is what means nothing at the ends of a line: space, the NUL that ends a text of C, a byte order mark.
+// isPadding is what means nothing at the ends of a line: space, the NUL that ends a text of C, a byte
+// order mark.
 func isPadding(r rune) bool { return unicode.IsSpace(r) || r == 0 || r == '\ufeff' }
 
 // blocks splits a schema at its separators. The first block is the definition of the message itself.
@@ -77,7 +79,8 @@ func blocks(name, schema string) ([]*block, error) {
 	case full == "":
 		return nil, &DefinitionError{Type: clip(name), Reason: "the name is not of the form package/msg/Type"}
 	case len(schema) > MaxDefinitionBytes:
-		return nil, &DefinitionError{Type: name, Reason: fmt.Sprintf("%d bytes, at most %d", len(schema), MaxDefinitionBytes), Err: ErrLimit}
+		return nil, &DefinitionError{Type: name,
+			Reason: fmt.Sprintf("%d bytes, at most %d", len(schema), MaxDefinitionBytes), Err: ErrLimit}
 	}
 	current := &block{name: full, line: 1}
 	all := []*block{current}
@@ -87,7 +90,9 @@ func blocks(name, schema string) ([]*block, error) {
 		rest = rest[min(len(line)+1, len(rest)):]
 		line = strings.TrimFunc(strings.ReplaceAll(line, "\t", " "), isPadding)
 		code, ok := strings.CutSuffix(line, separator)
-		if ok && !isSeparator(line) && !after && strings.HasPrefix(strings.TrimLeftFunc(rest, isPadding), "MSG:") { // else it is a comment
+		// else it is a comment
+		if ok && !isSeparator(line) && !after &&
+			strings.HasPrefix(strings.TrimLeftFunc(rest, isPadding), "MSG:") {
 			current.lines, line = append(current.lines, code), separator // without a line break before it
 		}
 		switch {
@@ -98,16 +103,19 @@ func blocks(name, schema string) ([]*block, error) {
 			after = false
 			kind, typ, ok := strings.Cut(line, ":")
 			if ok && kind == "IDL" {
-				return nil, &DefinitionError{Type: name, Line: n, Reason: "the definition is IDL; only .msg definitions are supported"}
+				return nil, &DefinitionError{Type: name, Line: n,
+					Reason: "the definition is IDL; only .msg definitions are supported"}
 			}
 			typ = FullName(strings.TrimSpace(typ))
 			if !ok || kind != "MSG" || typ == "" {
-				return nil, &DefinitionError{Type: name, Line: n, Reason: fmt.Sprintf("want MSG: and a type, got %q", clip(line))}
+				return nil, &DefinitionError{Type: name, Line: n,
+					Reason: fmt.Sprintf("want MSG: and a type, got %q", clip(line))}
 			}
 			current = &block{name: typ, line: n + 1}
 			all = append(all, current)
 			if len(all) > 4*MaxTypes {
-				return nil, &DefinitionError{Type: name, Line: n, Reason: fmt.Sprintf("more than %d blocks", 4*MaxTypes), Err: ErrLimit}
+				return nil, &DefinitionError{Type: name, Line: n,
+					Reason: fmt.Sprintf("more than %d blocks", 4*MaxTypes), Err: ErrLimit}
 			}
 		default:
 			current.lines = append(current.lines, line)
@@ -168,11 +176,13 @@ func (p *parser) parse(b *block, depth int) (*Type, error) {
 				return nil, b.fail(i, "%q is no name for a constant", clip(name))
 			}
 			if _, ok := kinds[typ]; !ok {
-				if base, _, bounded := strings.Cut(typ, "<="); !bounded || kinds[base] != String && kinds[base] != WString {
+				if base, _, bounded := strings.Cut(typ, "<="); !bounded || kinds[base] != String &&
+					kinds[base] != WString {
 					return nil, b.fail(i, "%q is no type for a constant", clip(typ))
 				}
 			}
-			t.Constants = append(t.Constants, Constant{Type: typ, Name: name, Value: strings.TrimSpace(value)})
+			t.Constants = append(t.Constants,
+				Constant{Type: typ, Name: name, Value: strings.TrimSpace(value)})
 			continue
 		}
 		name, def, _ := strings.Cut(rest, " ")
@@ -287,7 +297,9 @@ func builtin(name string) *Type {
 	if name != TimeType && name != DurationType {
 		return nil
 	}
-	return &Type{Name: name, Fields: []Field{{Name: "sec", Value: Value{Kind: Int32}}, {Name: "nanosec", Value: Value{Kind: Uint32}}}}
+	return &Type{Name: name,
+		Fields: []Field{{Name: "sec", Value: Value{Kind: Int32}},
+			{Name: "nanosec", Value: Value{Kind: Uint32}}}}
 }
 
 // clip shortens what an error quotes from a definition.

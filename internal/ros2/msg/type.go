@@ -80,13 +80,16 @@ const (
 
 var kinds = map[string]Kind{
 	"bool": Bool, "byte": Byte, "char": Uint8, "int8": Int8, "uint8": Uint8, "int16": Int16, "uint16": Uint16,
-	"int32": Int32, "uint32": Uint32, "int64": Int64, "uint64": Uint64, "float32": Float32, "float64": Float64,
-	"string": String, "wstring": WString,
+	"int32": Int32, "uint32": Uint32, "int64": Int64, "uint64": Uint64, "float32": Float32,
+	"float64": Float64,
+	"string":  String, "wstring": WString,
 }
 
 var kindNames = [...]string{
-	Bool: "bool", Byte: "byte", Int8: "int8", Uint8: "uint8", Int16: "int16", Uint16: "uint16", Int32: "int32",
-	Uint32: "uint32", Int64: "int64", Uint64: "uint64", Float32: "float32", Float64: "float64", String: "string",
+	Bool: "bool", Byte: "byte", Int8: "int8", Uint8: "uint8", Int16: "int16", Uint16: "uint16",
+	Int32:  "int32",
+	Uint32: "uint32", Int64: "int64", Uint64: "uint64", Float32: "float32", Float64: "float64",
+	String:  "string",
 	WString: "wstring", Message: "message",
 }
 
@@ -190,7 +193,8 @@ func (t *Type) Dependencies() []*Type {
 // separator is the line between the blocks of a schema.
 var separator = strings.Repeat("=", 80)
 
-// Schema returns the definitions of t and of its Dependencies: what MCAP calls a schema of encoding "ros2msg".
+// Schema returns the definitions of t and of its Dependencies: what MCAP calls a schema of encoding
+// "ros2msg".
 func (t *Type) Schema() string {
 	var b strings.Builder
 	t.text(&b)

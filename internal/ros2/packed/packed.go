@@ -1,8 +1,8 @@
-// Package packed unpacks what rosbag2 has packed with zstd: whole files, with compression mode file, and the messages
-// in them, with compression mode message.
+// Package packed unpacks what rosbag2 has packed with zstd: whole files, with compression mode file, and
+// the messages in them, with compression mode message.
 //
-// It owns the decoders and the temporary files. Package ros2 calls it for files by their names and for messages by
-// their first bytes. It knows neither names of files nor formats.
+// It owns the decoders and the temporary files. Package ros2 calls it for files by their names and for
+// messages by their first bytes. It knows neither names of files nor formats.
 package packed
 
 import (
@@ -29,11 +29,12 @@ const unpackedName = "gorosbag-unpacked"
 // fileMode is the permission of temporary files: the directory is for all users, the recording may not be.
 const fileMode = 0o600
 
-// File is a file that was unpacked into the directory for temporary files. Close removes it. What a process that was
-// killed has left there, the next one removes.
+// File is a file that was unpacked into the directory for temporary files. Close removes it. What a
+// process that was killed has left there, the next one removes.
 type File struct {
 	*files.File
-	// Damage says why the packed file could not be unpacked to its end, nil if it could. The file has what is before.
+	// Damage says why the packed file could not be unpacked to its end, nil if it could. The file has
+	// what is before.
 	Damage error
 }
 
@@ -89,9 +90,11 @@ func RemoveAll() {
 	clear(open.files)
 }
 
-// unpack unpacks in. damage says what is wrong with it after what was unpacked; if that is nothing, damage is err.
+// unpack unpacks in. damage says what is wrong with it after what was unpacked; if that is nothing,
+// damage is err.
 func unpack(ctx context.Context, out io.Writer, in io.Reader) (damage, err error) {
-	d, err := zstd.NewReader(&reader{ctx, in}, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	d, err := zstd.NewReader(&reader{ctx, in}, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, err
 	}
@@ -150,14 +153,17 @@ type Decoder struct {
 func (d *Decoder) Unpack(data []byte) ([]byte, error) {
 	if d.zstd == nil {
 		var err error
-		d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(uint64(max(d.MaxBytes, 1))))
+		d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxMemory(uint64(max(d.MaxBytes, 1))))
 		if err != nil {
 			return nil, err
 		}
 	}
 	var head zstd.Header // the decoder takes as much memory as it claims
-	if most := uint64(len(data)/leastBlockBytes) * mostBlockBytes; head.Decode(data) == nil && head.FrameContentSize > most {
-		return nil, fmt.Errorf("cannot be unpacked: %d bytes hold at most %d bytes, not %d", len(data), most, head.FrameContentSize)
+	if most := uint64(len(data)/leastBlockBytes) * mostBlockBytes; head.Decode(data) == nil &&
+		head.FrameContentSize > most {
+		return nil, fmt.Errorf("cannot be unpacked: %d bytes hold at most %d bytes, not %d", len(data), most,
+			head.FrameContentSize)
 	}
 	out, err := d.zstd.DecodeAll(data, d.memory[:0])
 	if err != nil {

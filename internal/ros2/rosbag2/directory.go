@@ -45,7 +45,8 @@ func ReadDirectory(dir fs.FS) (*Recording, error) {
 	}
 	md, err := ParseMetadata(text)
 	if err != nil {
-		return listed(dir, []error{fmt.Errorf("%s: %w; the files in the directory are read instead", MetadataName, err)})
+		return listed(dir,
+			[]error{fmt.Errorf("%s: %w; the files in the directory are read instead", MetadataName, err)})
 	}
 	if len(md.Paths) == 0 {
 		r, err := listed(dir, nil)
@@ -112,7 +113,8 @@ func byMetadata(dir fs.FS, md *Metadata) (*Recording, error) {
 	switch {
 	case r.Storage != MCAP && r.Storage != SQLite:
 		return nil, fmt.Errorf("has the storage %q; %s and %s can be read", r.Storage, MCAP, SQLite)
-	case md.CompressionMode == "file" && md.CompressionFormat != "zstd" && slices.ContainsFunc(r.Files, func(f string) bool { return storageOf(f) == "" }):
+	case md.CompressionMode == "file" && md.CompressionFormat != "zstd" &&
+		slices.ContainsFunc(r.Files, func(f string) bool { return storageOf(f) == "" }):
 		return nil, fmt.Errorf("its files are packed with %q; zstd can be read", md.CompressionFormat)
 	}
 	return r, nil
@@ -141,7 +143,9 @@ func (r *Recording) replace(missing []int) {
 	for n, at := range slices.Backward(missing) {
 		if name := r.Files[at]; renamed {
 			r.Files[at] = r.Unlisted[n]
-			r.Notes = append(r.Notes, fmt.Errorf("%s is missing; %s, which %s does not list, is read in its place", name, r.Unlisted[n], MetadataName))
+			r.Notes = append(r.Notes,
+				fmt.Errorf("%s is missing; %s, which %s does not list, is read in its place", name,
+					r.Unlisted[n], MetadataName))
 		} else {
 			r.Files = slices.Delete(r.Files, at, at+1)
 			r.Damage = append(r.Damage, fmt.Errorf("%s is missing; %s lists it", name, MetadataName))
@@ -158,7 +162,8 @@ func (r *Recording) replace(missing []int) {
 func unlisted(dir fs.FS, known map[string]bool) (files []string) {
 	entries, _ := fs.ReadDir(dir, ".") // what cannot be listed is not there for others either
 	for _, e := range entries {
-		if name := e.Name(); storageOf(name) != "" && !strings.HasPrefix(name, ".") && !e.IsDir() && !known[name] {
+		if name := e.Name(); storageOf(name) != "" && !strings.HasPrefix(name, ".") && !e.IsDir() &&
+			!known[name] {
 			files = append(files, name)
 		}
 	}
@@ -189,7 +194,8 @@ func list(dir fs.FS) (storage string, files []string, err error) {
 		if s == "" || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		if st, err := fs.Stat(dir, e.Name()); err == nil && !st.Mode().IsRegular() { // of a link, what it points to
+		// of a link, what it points to
+		if st, err := fs.Stat(dir, e.Name()); err == nil && !st.Mode().IsRegular() {
 			continue
 		}
 		if plain, ok := strings.CutSuffix(e.Name(), PackedSuffix); ok {

@@ -54,8 +54,8 @@ type File struct {
 	Messages        uint64
 }
 
-// ParseMetadata parses the text of metadata.yaml of versions 1 to 9, or the copy in a storage file, which has no
-// rosbag2_bagfile_information around it. Keys of later versions are ignored.
+// ParseMetadata parses the text of metadata.yaml of versions 1 to 9, or the copy in a storage file, which
+// has no rosbag2_bagfile_information around it. Keys of later versions are ignored.
 func ParseMetadata(text []byte) (*Metadata, error) {
 	if len(text) > MaxMetadataBytes {
 		return nil, fmt.Errorf("has %d bytes; at most %d are read", len(text), MaxMetadataBytes)
@@ -203,7 +203,8 @@ func (md *Metadata) Inner() string {
 		topic = strconv.AppendUint(append(topic, "\n    message_count: "...), t.Messages, 10)
 		b.Write(append(topic, '\n'))
 	}
-	line("compression_format: %s\ncompression_mode: %s", quote(md.CompressionFormat), quote(md.CompressionMode))
+	line("compression_format: %s\ncompression_mode: %s", quote(md.CompressionFormat),
+		quote(md.CompressionMode))
 	list("", "relative_file_paths", len(md.Paths))
 	for _, p := range md.Paths {
 		line("  - %s", quote(p))

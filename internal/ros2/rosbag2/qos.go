@@ -82,7 +82,8 @@ var (
 	historyNames     = []string{"system_default", "keep_last", "keep_all", "unknown"}
 	reliabilityNames = []string{"system_default", "reliable", "best_effort", "unknown", "best_available"}
 	durabilityNames  = []string{"system_default", "transient_local", "volatile", "unknown", "best_available"}
-	livelinessNames  = []string{"system_default", "automatic", "manual_by_node", "manual_by_topic", "unknown", "best_available"}
+	livelinessNames  = []string{"system_default", "automatic", "manual_by_node", "manual_by_topic", "unknown",
+		"best_available"}
 )
 
 // MaxQoSBytes bounds the text of the profiles of a topic: a profile has about 300 bytes, and a
@@ -149,11 +150,13 @@ func FormatQoS(all []Profile) string {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "- history: %d\n  depth: %d\n  reliability: %d\n  durability: %d\n", p.History, p.Depth, p.Reliability, p.Durability)
+		fmt.Fprintf(&b, "- history: %d\n  depth: %d\n  reliability: %d\n  durability: %d\n", p.History,
+			p.Depth, p.Reliability, p.Durability)
 		fmt.Fprintf(&b, "  deadline:\n    sec: %d\n    nsec: %d\n", p.Deadline.Sec, p.Deadline.Nsec)
 		fmt.Fprintf(&b, "  lifespan:\n    sec: %d\n    nsec: %d\n", p.Lifespan.Sec, p.Lifespan.Nsec)
 		fmt.Fprintf(&b, "  liveliness: %d\n", p.Liveliness)
-		fmt.Fprintf(&b, "  liveliness_lease_duration:\n    sec: %d\n    nsec: %d\n", p.Lease.Sec, p.Lease.Nsec)
+		fmt.Fprintf(&b, "  liveliness_lease_duration:\n    sec: %d\n    nsec: %d\n", p.Lease.Sec,
+			p.Lease.Nsec)
 		fmt.Fprintf(&b, "  avoid_ros_namespace_conventions: %t", p.AvoidROSNames)
 	}
 	return b.String()
@@ -171,12 +174,14 @@ func (m *yamlMap) name(key string, names []string) uint8 {
 	if n == nil || m.err != nil {
 		return 0
 	}
-	if v, err := strconv.ParseUint(n.Value, 10, 8); err == nil && n.Kind == yaml.ScalarNode && int(v) < len(names) {
+	if v, err := strconv.ParseUint(n.Value, 10, 8); err == nil && n.Kind == yaml.ScalarNode &&
+		int(v) < len(names) {
 		return uint8(v)
 	}
 	i := slices.Index(names, n.Value)
 	if i < 0 || n.Kind != yaml.ScalarNode {
-		m.fail(at(n, "%s is %s; want one of %s, or a number from 0 to %d", key, shown(n), strings.Join(names, ", "), len(names)-1))
+		m.fail(at(n, "%s is %s; want one of %s, or a number from 0 to %d", key, shown(n),
+			strings.Join(names, ", "), len(names)-1))
 		return 0
 	}
 	return uint8(i)

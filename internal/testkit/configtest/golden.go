@@ -37,9 +37,9 @@ func golden(t *testing.T, path, text string) {
 // flagName matches the name of an option in the help.
 var flagName = regexp.MustCompile(`(?m)^  (?:-(.), |    )?--([a-z0-9-]+)(=?)`)
 
-// abbreviations returns one line for each letter, name and abbreviation of an option in help: the keys that it
-// sets, or the error. Of the abbreviations that mean the option it returns the shortest: a longer one fits fewer
-// options, so it means the same.
+// abbreviations returns one line for each letter, name and abbreviation of an option in help: the keys
+// that it sets, or the error. Of the abbreviations that mean the option it returns the shortest: a longer
+// one fits fewer options, so it means the same.
 func (p *Program) abbreviations(help string) string {
 	var b strings.Builder
 	seen := []string{"help", "man", "version"}

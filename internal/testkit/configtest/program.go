@@ -13,8 +13,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/testkit"
 )
 
-// Program is a program whose options a test package compares with the files that describe them: those in its folder
-// testdata, docs/options.md and the example in packaging.
+// Program is a program whose options a test package compares with the files that describe them: those in
+// its folder testdata, docs/options.md and the example in packaging.
 type Program struct {
 	Name    string                             // in lower case
 	Word    string                             // an argument that is not an option, such as a topic
@@ -43,7 +43,8 @@ func (p *Program) output(t *testing.T, args ...string) string {
 	}
 	cmd := exec.CommandContext(t.Context(), self, args...) //nolint:gosec // the test program
 	prefix := strings.ToUpper(p.Name)
-	cmd.Env = append(os.Environ(), p.variable()+"=1", "COLUMNS=100", "ROS_MASTER_URI=http://127.0.0.1:11311", prefix+"_QUIET=true", prefix+"_TYPE=a/B\nc/*")
+	cmd.Env = append(os.Environ(), p.variable()+"=1", "COLUMNS=100", "ROS_MASTER_URI=http://127.0.0.1:11311",
+		prefix+"_QUIET=true", prefix+"_TYPE=a/B\nc/*")
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		t.Fatalf("%v: %v\n%s", args, err, exit.Stderr)
@@ -51,7 +52,8 @@ func (p *Program) output(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// CheckPages compares the help, the manual page, and the configurations that command lines with --print-config print.
+// CheckPages compares the help, the manual page, and the configurations that command lines with
+// --print-config print.
 func (p *Program) CheckPages(t *testing.T, commandLines ...string) {
 	t.Helper()
 	golden(t, "testdata/help.txt", p.output(t, "--help"))
@@ -59,7 +61,8 @@ func (p *Program) CheckPages(t *testing.T, commandLines ...string) {
 	var all strings.Builder
 	for _, args := range commandLines {
 		text := p.output(t, strings.Fields(args)...)
-		fmt.Fprintf(&all, "%s %s\n\n%s\n", p.Name, args, text[:strings.LastIndex(text, "\n\n")+1]) // the rest is about names of ROS
+		// the rest is about names of ROS
+		fmt.Fprintf(&all, "%s %s\n\n%s\n", p.Name, args, text[:strings.LastIndex(text, "\n\n")+1])
 	}
 	golden(t, "testdata/print.txt", all.String())
 }
@@ -84,8 +87,8 @@ func (p *Program) CheckMeanings(t *testing.T, read func(args []string) (any, err
 	golden(t, "testdata/meanings.txt", b.String())
 }
 
-// CheckWrongValues compares the errors of configuration files. The keys of files are their texts, the values are the
-// errors without the name of the file. No error may show the text "hidden".
+// CheckWrongValues compares the errors of configuration files. The keys of files are their texts, the
+// values are the errors without the name of the file. No error may show the text "hidden".
 func (p *Program) CheckWrongValues(t *testing.T, files map[string]string) {
 	t.Helper()
 	for text, want := range files {
@@ -99,7 +102,8 @@ func (p *Program) CheckWrongValues(t *testing.T, files map[string]string) {
 			if err == nil {
 				t.Fatalf("no error, want %q", want)
 			}
-			if got := strings.TrimPrefix(err.Error(), path+":"); got != want || strings.Contains(got, "hidden") {
+			if got := strings.TrimPrefix(err.Error(), path+":"); got != want ||
+				strings.Contains(got, "hidden") {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})

@@ -36,12 +36,13 @@ func (p *Program) CheckReference(t *testing.T) {
 		return
 	}
 	if d := cmp.Diff(strings.Split(text, "\n"), strings.Split(section, "\n")); d != "" {
-		t.Errorf("%s: run go test -p 1 ./cmd/record ./cmd/play -run Reference -update (-want +got):\n%s", path, d)
+		t.Errorf("%s: run go test -p 1 ./cmd/record ./cmd/play -run Reference -update (-want +got):\n%s",
+			path, d)
 	}
 }
 
-// CheckVariables checks that each option is in a group, and that its variable has the name that the introduction of
-// the help gives by a rule.
+// CheckVariables checks that each option is in a group, and that its variable has the name that the
+// introduction of the help gives by a rule.
 func (p *Program) CheckVariables(t *testing.T) {
 	t.Helper()
 	options, words := 0, p.Options().Words
@@ -93,8 +94,9 @@ func (p *Program) CheckVariables(t *testing.T) {
 // outcommented matches the first line of an option that an example file only proposes.
 var outcommented = regexp.MustCompile(`^#([a-z0-9_]+):`)
 
-// CheckExample loads the configuration file that is installed, as it is, and with each of the options that it only
-// proposes. A proposal may exclude another option of the file (against), or need another proposal (needs).
+// CheckExample loads the configuration file that is installed, as it is, and with each of the options
+// that it only proposes. A proposal may exclude another option of the file (against), or need another
+// proposal (needs).
 func (p *Program) CheckExample(t *testing.T, against, needs map[string]string) {
 	t.Helper()
 	path := "../../packaging/" + p.Name + ".yaml"
@@ -120,7 +122,8 @@ func (p *Program) CheckExample(t *testing.T, against, needs map[string]string) {
 		}
 		proposed++
 		file := t.TempDir() + "/robot.yaml"
-		if err := os.WriteFile(file, []byte(proposing(lines, i, against[m[1]], needs[m[1]])), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(proposing(lines, i, against[m[1]], needs[m[1]])),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		settings, err := p.list([]string{"--config", file})
@@ -138,13 +141,14 @@ func (p *Program) CheckExample(t *testing.T, against, needs map[string]string) {
 	}
 }
 
-// proposing returns the lines with the proposal that begins at line at in force, as well as the proposal needs, and
-// without the line of the option against.
+// proposing returns the lines with the proposal that begins at line at in force, as well as the proposal
+// needs, and without the line of the option against.
 func proposing(lines []string, at int, against, needs string) string {
 	var out []string
 	for i, line := range lines {
 		switch {
-		case i == at, i == at+1 && strings.HasPrefix(line, "#  "), needs != "" && strings.HasPrefix(line, "#"+needs+":"):
+		case i == at, i == at+1 && strings.HasPrefix(line, "#  "), needs != "" &&
+			strings.HasPrefix(line, "#"+needs+":"):
 			line = line[1:]
 		case against != "" && strings.HasPrefix(line, against+":"):
 			line = ""

@@ -1,5 +1,6 @@
-// Package mcapfile makes MCAP files in all forms that the specification allows, for tests: with and without chunks,
-// indexes, statistics and repeated records, and with records that are longer than those of today.
+// Package mcapfile makes MCAP files in all forms that the specification allows, for tests: with and
+// without chunks, indexes, statistics and repeated records, and with records that are longer than those
+// of today.
 package mcapfile
 
 import (
@@ -34,7 +35,8 @@ func Forms() (all []Form) {
 	return all
 }
 
-// Messages is the number of messages of a file that is not Empty. Each is a std_msgs/String with the text "m".
+// Messages is the number of messages of a file that is not Empty. Each is a std_msgs/String with the text
+// "m".
 const Messages = 10
 
 const (
@@ -82,7 +84,8 @@ func (f Form) record(op byte, content []byte) []byte {
 // Make makes the file.
 func (f Form) Make() []byte {
 	schema := f.record(opSchema, fields(uint16(1), "std_msgs/String", "ros1msg", "string data\n"))
-	channel := f.record(opChannel, fields(uint16(1), uint16(1), "/t", "ros1", fields(string(fields("md5sum", md5)))))
+	channel := f.record(opChannel,
+		fields(uint16(1), uint16(1), "/t", "ros1", fields(string(fields("md5sum", md5)))))
 	b := append([]byte(magic), f.record(opHeader, fields("ros1", "test"))...)
 	data := append(append([]byte{}, schema...), channel...)
 	var index []byte
@@ -103,21 +106,25 @@ func (f Form) Make() []byte {
 	var places []byte // summary offset records
 	group := func(op uint8, wanted bool, records []byte) {
 		if wanted && len(records) > 0 {
-			places = append(places, f.record(opSummaryOffset, fields(op, uint64(len(b)+len(summary)), uint64(len(records))))...)
+			places = append(places,
+				f.record(opSummaryOffset, fields(op, uint64(len(b)+len(summary)), uint64(len(records))))...)
 			summary = append(summary, records...)
 		}
 	}
 	var chunkIndex []byte
 	if f.Chunks {
 		at := uint64(len(b))
-		b = append(b, f.record(opChunk, fields(start, end, uint64(len(data)), crc32.ChecksumIEEE(data), "", uint64(len(data)), data))...)
+		b = append(b, f.record(opChunk,
+			fields(start, end, uint64(len(data)), crc32.ChecksumIEEE(data), "", uint64(len(data)), data))...)
 		length, indexAt := uint64(len(b))-at, uint64(len(b))
 		var offsets []byte
 		if f.MessageIndexes && n > 0 {
 			b = append(b, f.record(opMessageIndex, fields(uint16(1), string(index)))...)
 			offsets = fields(uint16(1), indexAt)
 		}
-		chunkIndex = f.record(opChunkIndex, fields(start, end, at, length, string(offsets), uint64(len(b))-indexAt, "", uint64(len(data)), uint64(len(data))))
+		chunkIndex = f.record(opChunkIndex,
+			fields(start, end, at, length, string(offsets), uint64(len(b))-indexAt, "", uint64(len(data)),
+				uint64(len(data))))
 	} else {
 		b = append(b, data...)
 	}
@@ -137,7 +144,10 @@ func (f Form) Make() []byte {
 	if f.Metadata {
 		metadata = 1
 	}
-	group(opStatistics, f.Statistics, f.record(opStatistics, fields(n, uint16(1), uint32(1), uint32(0), metadata, chunks, start, end, string(fields(uint16(1), n)))))
+	group(opStatistics, f.Statistics,
+		f.record(opStatistics,
+			fields(n, uint16(1), uint32(1), uint32(0), metadata, chunks, start, end,
+				string(fields(uint16(1), n)))))
 	group(opChunkIndex, f.ChunkIndexes, chunkIndex)
 	group(opMetadataIndex, f.Metadata, f.record(opMetadataIndex, fields(metadataAt, metadataBytes, "name")))
 	summaryAt, offsetsAt := uint64(0), uint64(0)

@@ -80,16 +80,22 @@ func images() (pictures []Picture, messages []message) {
 		messages = append(messages, message{topic: topic, msg: msg})
 	}
 	for encoding, pixel := range map[string]func(c color.RGBA) []byte{
-		"rgb8": func(c color.RGBA) []byte { return []byte{c.R, c.G, c.B} }, "bgr8": func(c color.RGBA) []byte { return []byte{c.B, c.G, c.R} },
-		"rgba8": func(c color.RGBA) []byte { return []byte{c.R, c.G, c.B, 0} }, "bgra8": func(c color.RGBA) []byte { return []byte{c.B, c.G, c.R, 0} },
-		"rgb16": func(c color.RGBA) []byte { return little(c.R, c.G, c.B) }, "bgr16": func(c color.RGBA) []byte { return little(c.B, c.G, c.R) },
-		"rgba16": func(c color.RGBA) []byte { return little(c.R, c.G, c.B, 0) }, "bgra16": func(c color.RGBA) []byte { return little(c.B, c.G, c.R, 0) },
-		"8UC3": func(c color.RGBA) []byte { return []byte{c.B, c.G, c.R} }, "8UC4": func(c color.RGBA) []byte { return []byte{c.B, c.G, c.R, 0} },
+		"rgb8":   func(c color.RGBA) []byte { return []byte{c.R, c.G, c.B} },
+		"bgr8":   func(c color.RGBA) []byte { return []byte{c.B, c.G, c.R} },
+		"rgba8":  func(c color.RGBA) []byte { return []byte{c.R, c.G, c.B, 0} },
+		"bgra8":  func(c color.RGBA) []byte { return []byte{c.B, c.G, c.R, 0} },
+		"rgb16":  func(c color.RGBA) []byte { return little(c.R, c.G, c.B) },
+		"bgr16":  func(c color.RGBA) []byte { return little(c.B, c.G, c.R) },
+		"rgba16": func(c color.RGBA) []byte { return little(c.R, c.G, c.B, 0) },
+		"bgra16": func(c color.RGBA) []byte { return little(c.B, c.G, c.R, 0) },
+		"8UC3":   func(c color.RGBA) []byte { return []byte{c.B, c.G, c.R} },
+		"8UC4":   func(c color.RGBA) []byte { return []byte{c.B, c.G, c.R, 0} },
 	} {
 		add("/raw/"+encoding, colored, 0, raw(encoding, each(colored, pixel)))
 	}
 	for encoding, pixel := range map[string]func(c color.RGBA) []byte{
-		"mono8": func(c color.RGBA) []byte { return []byte{c.R} }, "8UC1": func(c color.RGBA) []byte { return []byte{c.R} },
+		"mono8":  func(c color.RGBA) []byte { return []byte{c.R} },
+		"8UC1":   func(c color.RGBA) []byte { return []byte{c.R} },
 		"mono16": func(c color.RGBA) []byte { return little(c.R) },
 	} {
 		add("/raw/"+encoding, grays, 0, raw(encoding, each(grays, pixel)))
@@ -104,8 +110,10 @@ func images() (pictures []Picture, messages []message) {
 	add("/raw/16SC1", levels(1, 86, 170, 255), 0, raw("16SC1", numbers[int16](-1, 0, 1, 2)))
 	add("/raw/32SC1", levels(1, 86, 170, 255), 0, raw("32SC1", numbers[int32](-1, 0, 1, 2)))
 	add("/raw/8SC1", levels(1, 86, 170, 255), 0, raw("8SC1", numbers[int8](-1, 0, 1, 2)))
-	add("/raw/32FC3", levels(1, 86, 170, 255), 0, raw("32FC3", numbers([3]float32{-1}, [3]float32{0}, [3]float32{1}, [3]float32{2})))
-	disparity := stereo_msgs.DisparityImage{Header: imageHeader(), Image: raw("32FC1", numbers(float32(nan), 1, 2, 3))}
+	add("/raw/32FC3", levels(1, 86, 170, 255), 0,
+		raw("32FC3", numbers([3]float32{-1}, [3]float32{0}, [3]float32{1}, [3]float32{2})))
+	disparity := stereo_msgs.DisparityImage{Header: imageHeader(),
+		Image: raw("32FC1", numbers(float32(nan), 1, 2, 3))}
 	add("/raw/disparity", measured, 0, disparity)
 	addBayer(add)
 	addYUV(add)
@@ -131,7 +139,8 @@ func images() (pictures []Picture, messages []message) {
 // addBayer adds the four patterns, with 8 and 16 bits.
 func addBayer(add func(topic string, want Quarters, off int, msg any)) {
 	for _, pattern := range []string{"rggb", "bggr", "gbrg", "grbg"} {
-		m := sensor_msgs.Image{Header: imageHeader(), Encoding: "bayer_" + pattern + "8", Width: Width, Height: Height, Step: Width}
+		m := sensor_msgs.Image{Header: imageHeader(), Encoding: "bayer_" + pattern + "8", Width: Width,
+			Height: Height, Step: Width}
 		for y := range Height {
 			for x := range Width {
 				c := colored[quarter(x, y)]
@@ -151,8 +160,10 @@ func yuv(c color.RGBA) (y, u, v uint8) { return color.RGBToYCbCr(c.R, c.G, c.B) 
 // addYUV adds packed pairs and planes.
 func addYUV(add func(topic string, want Quarters, off int, msg any)) {
 	const off = 3 // the factors have few digits
-	for encoding, order := range map[string]string{"yuv422": "uyvy", "uyvy": "uyvy", "yuv422_yuy2": "yuyv", "yuyv": "yuyv"} {
-		m := sensor_msgs.Image{Header: imageHeader(), Encoding: encoding, Width: Width, Height: Height, Step: 2 * Width}
+	for encoding, order := range map[string]string{"yuv422": "uyvy", "uyvy": "uyvy", "yuv422_yuy2": "yuyv",
+		"yuyv": "yuyv"} {
+		m := sensor_msgs.Image{Header: imageHeader(), Encoding: encoding, Width: Width, Height: Height,
+			Step: 2 * Width}
 		for row := range Height {
 			for x := 0; x < Width; x += 2 {
 				y, u, v := yuv(colored[quarter(x, row)])
@@ -166,7 +177,8 @@ func addYUV(add func(topic string, want Quarters, off int, msg any)) {
 		add("/raw/"+encoding, colored, off, m)
 	}
 	for encoding, share := range map[string]int{"nv21": 2, "nv24": 1} {
-		m := sensor_msgs.Image{Header: imageHeader(), Encoding: encoding, Width: Width, Height: Height, Step: Width}
+		m := sensor_msgs.Image{Header: imageHeader(), Encoding: encoding, Width: Width, Height: Height,
+			Step: Width}
 		var pairs []byte
 		for row := range Height {
 			for x := range Width {
@@ -186,12 +198,15 @@ func addYUV(add func(topic string, want Quarters, off int, msg any)) {
 }
 
 // webpFile has red and green above blue and 10 20 30, of one pixel each.
-const webpFile = "5249464636000000574542505650384c290000002f01400000" + "1f201020acf89f726243209084b0bfe40a0212228ffc5fe191f90f7c3075f0038488fe8700"
+const webpFile = "5249464636000000574542505650384c290000002f01400000" +
+	"1f201020acf89f726243209084b0bfe40a0212228ffc5fe191f90f7c3075f0038488fe8700"
 
 // addFiles adds what transports of compressed images send.
-func addFiles(add func(topic string, want Quarters, off int, msg any), fails func(topic, text string, msg any)) {
+func addFiles(add func(topic string, want Quarters, off int, msg any),
+	fails func(topic, text string, msg any)) {
 	box := image.Rect(0, 0, Width, Height)
-	rgb, gray, wide, depth := image.NewRGBA(box), image.NewGray(box), image.NewGray16(box), image.NewGray16(box)
+	rgb, gray, wide, depth := image.NewRGBA(box), image.NewGray(box), image.NewGray16(box),
+		image.NewGray16(box)
 	for y := range Height {
 		for x := range Width {
 			q := quarter(x, y)
@@ -211,25 +226,40 @@ func addFiles(add func(topic string, want Quarters, off int, msg any), fails fun
 	compressed := func(format string, data []byte) sensor_msgs.CompressedImage {
 		return sensor_msgs.CompressedImage{Header: imageHeader(), Format: format, Data: data}
 	}
-	pngOf := func(img image.Image) []byte { return file(func(b *bytes.Buffer) error { return png.Encode(b, img) }) }
-	add("/compressed/jpeg", grays, 2, compressed("rgb8; jpeg compressed bgr8", file(func(b *bytes.Buffer) error {
-		return jpeg.Encode(b, gray, &jpeg.Options{Quality: 100})
-	})))
+	pngOf := func(img image.Image) []byte {
+		return file(func(b *bytes.Buffer) error {
+			return png.Encode(b,
+				img)
+		})
+	}
+	add("/compressed/jpeg", grays, 2,
+		compressed("rgb8; jpeg compressed bgr8", file(func(b *bytes.Buffer) error {
+			return jpeg.Encode(b, gray, &jpeg.Options{Quality: 100})
+		})))
 	add("/compressed/png", colored, 0, compressed("bgr8; png compressed bgr8", pngOf(rgb)))
 	add("/compressed/wrong_format", colored, 0, compressed("rgb8; jpeg compressed bgr8", pngOf(rgb)))
 	add("/compressed/png16", grays, 0, compressed("mono16; png compressed ", pngOf(wide)))
 	add("/compressed/depth_as_png", measured, 0, compressed("16UC1; png compressed ", pngOf(depth)))
-	add("/compressed/bmp", colored, 0, compressed("bmp", file(func(b *bytes.Buffer) error { return bmp.Encode(b, rgb) })))
-	add("/compressed/gif", colored, 9, compressed("gif", file(func(b *bytes.Buffer) error { return gif.Encode(b, rgb, nil) }))) // its palette has no gray of 128, so that it dithers
-	add("/compressed/tiff", colored, 0, compressed("bgr8; tiff compressed bgr8", file(func(b *bytes.Buffer) error { return tiff.Encode(b, rgb, nil) })))
+	add("/compressed/bmp", colored, 0,
+		compressed("bmp", file(func(b *bytes.Buffer) error { return bmp.Encode(b, rgb) })))
+	// its palette has no gray of 128, so that it dithers
+	add("/compressed/gif", colored, 9,
+		compressed("gif", file(func(b *bytes.Buffer) error { return gif.Encode(b, rgb, nil) })))
+	add("/compressed/tiff", colored, 0,
+		compressed("bgr8; tiff compressed bgr8",
+			file(func(b *bytes.Buffer) error { return tiff.Encode(b, rgb, nil) })))
 	head := make([]byte, 12)
-	add("/compressed/depth_png", measured, 0, compressed("16UC1; compressedDepth png", append(bytes.Clone(head), pngOf(depth)...)))
-	add("/compressed/depth_old", measured, 0, compressed("16UC1; compressedDepth", append(bytes.Clone(head), pngOf(depth)...)))
-	add("/compressed/depth_rvl", measured, 0, compressed("16UC1; compressedDepth rvl", append(bytes.Clone(head), rvl(depth)...)))
+	add("/compressed/depth_png", measured, 0,
+		compressed("16UC1; compressedDepth png", append(bytes.Clone(head), pngOf(depth)...)))
+	add("/compressed/depth_old", measured, 0,
+		compressed("16UC1; compressedDepth", append(bytes.Clone(head), pngOf(depth)...)))
+	add("/compressed/depth_rvl", measured, 0,
+		compressed("16UC1; compressedDepth rvl", append(bytes.Clone(head), rvl(depth)...)))
 	// In meters it is 3000 / v: 3, 1.5 and 1.
 	inverse := binary.LittleEndian.AppendUint32(make([]byte, 4), math.Float32bits(3000))
 	inverse = append(inverse, 0, 0, 0, 0)
-	add("/compressed/depth_meters", levels(0, 255, 65, 1), 0, compressed("32FC1; compressedDepth png", append(inverse, pngOf(depth)...)))
+	add("/compressed/depth_meters", levels(0, 255, 65, 1), 0,
+		compressed("32FC1; compressedDepth png", append(inverse, pngOf(depth)...)))
 
 	small, err := hex.DecodeString(webpFile)
 	if err != nil {
@@ -237,8 +267,11 @@ func addFiles(add func(topic string, want Quarters, off int, msg any), fails fun
 	}
 	fails("/compressed/jpeg2000", "JPEG 2000", compressed("jp2", []byte("\x00\x00\x00\x0cjP  \r\n\x87\n")))
 	fails("/compressed/nothing", "cannot be shown", compressed(Script, []byte("nothing")))
-	fails("/compressed/theora", "Theora", made{"theora_image_transport/Packet", "uint8[] data\nint32 b_o_s\nint32 e_o_s\nint64 granulepos\nint64 packetno\n", make([]byte, 28)})
-	add("/compressed/webp", Quarters{colored[0], colored[1], colored[2], {0x10, 0x20, 0x30, 255}}, 0, compressed("webp", small))
+	fails("/compressed/theora", "Theora",
+		made{"theora_image_transport/Packet",
+			"uint8[] data\nint32 b_o_s\nint32 e_o_s\nint64 granulepos\nint64 packetno\n", make([]byte, 28)})
+	add("/compressed/webp", Quarters{colored[0], colored[1], colored[2], {0x10, 0x20, 0x30, 255}}, 0,
+		compressed("webp", small))
 }
 
 // rvl encodes depth as RVL, with a size before it: runs of one pixel at a time are enough.

@@ -1,7 +1,8 @@
-// Package jsontext writes the strings and floats of messages as JSON for people and programs: what is not printable is
-// escaped, and floats have the digits of Python.
+// Package jsontext writes the strings and floats of messages as JSON for people and programs: what is not
+// printable is escaped, and floats have the digits of Python.
 //
-// It is pure, and knows neither messages nor bags. Its callers are rosmsg and what prints topics beside messages.
+// It is pure, and knows neither messages nor bags. Its callers are rosmsg and what prints topics beside
+// messages.
 package jsontext
 
 import (
@@ -13,8 +14,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/text/pytext"
 )
 
-// AppendFloat appends a float64 with the digits that identify it. NaN and the infinities, which JSON lacks, are the
-// strings "NaN", "Infinity" and "-Infinity".
+// AppendFloat appends a float64 with the digits that identify it. NaN and the infinities, which JSON
+// lacks, are the strings "NaN", "Infinity" and "-Infinity".
 func AppendFloat(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -55,7 +56,8 @@ func AppendString(dst, b []byte) []byte {
 			dst = utf8.AppendRune(dst, r)
 		default:
 			for _, u := range utf16.AppendRune(nil, r) {
-				dst = append(dst, '\\', 'u', hexDigits[u>>12], hexDigits[u>>8&15], hexDigits[u>>4&15], hexDigits[u&15])
+				dst = append(dst, '\\', 'u', hexDigits[u>>12], hexDigits[u>>8&15], hexDigits[u>>4&15],
+					hexDigits[u&15])
 			}
 		}
 	}

@@ -1,4 +1,5 @@
-// Package lazyre compiles regular expressions when they are needed: all of a program together take milliseconds of its start.
+// Package lazyre compiles regular expressions when they are needed: all of a program together take
+// milliseconds of its start.
 package lazyre
 
 import (
@@ -6,8 +7,8 @@ import (
 	"sync"
 )
 
-// New returns a function that returns the regular expression, which it compiles once. An expression that is none panics
-// then: a test has to call the function.
+// New returns a function that returns the regular expression, which it compiles once. An expression that
+// is none panics then: a test has to call the function.
 func New(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

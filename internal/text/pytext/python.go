@@ -90,8 +90,10 @@ func AppendValid(dst, b []byte) []byte {
 // FieldName is how ROS's Python calls a field whose name Python reserves.
 func FieldName(name string) string {
 	switch name {
-	case "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
-		"del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda",
+	case "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
+		"def",
+		"del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
+		"lambda",
 		"nonlocal", "not", "or", "pass", "raise", "return", "self", "try", "while", "with", "yield":
 		return name + "_"
 	}

@@ -15,8 +15,8 @@ const yamlWidth = 80
 // yamlIndent is the indentation of folded lines, in addition to that of the message around them.
 const yamlIndent = 2
 
-// AppendString appends a string as rostopic echo prints one that is no item of a list: between double quotes. An empty
-// string is two single quotes.
+// AppendString appends a string as rostopic echo prints one that is no item of a list: between double
+// quotes. An empty string is two single quotes.
 func AppendString(dst, b []byte) []byte {
 	if len(b) == 0 {
 		return append(dst, "''"...)
@@ -219,9 +219,11 @@ var implicits = []struct {
 	whole func() *regexp.Regexp
 }{
 	{"yYnNtTfFoO", lazyre.New(`^(yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$`)},
-	{"-+0123456789.", lazyre.New(`^([-+]?[0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?|\.[0-9][0-9_]*([eE][-+][0-9]+)?` +
-		`|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)},
-	{"-+0123456789", lazyre.New(`^([-+]?0b[0-1_]+|[-+]?0[0-7_]+|[-+]?(0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+|[-+]?[1-9][0-9_]*(:[0-5]?[0-9])+)$`)},
+	{"-+0123456789.",
+		lazyre.New(`^([-+]?[0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?|\.[0-9][0-9_]*([eE][-+][0-9]+)?` +
+			`|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)},
+	{"-+0123456789",
+		lazyre.New(`^([-+]?0b[0-1_]+|[-+]?0[0-7_]+|[-+]?(0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+|[-+]?[1-9][0-9_]*(:[0-5]?[0-9])+)$`)},
 	{"<", lazyre.New(`^<<$`)},
 	{"~nN", lazyre.New(`^(~|null|Null|NULL)$`)},
 	{"0123456789", lazyre.New(`^([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?([Tt]|[ \t]+)[0-9][0-9]?` +

@@ -35,13 +35,14 @@ type Moment struct {
 // maxStamp is the latest time that fits into a bag.
 const maxStamp = math.MaxUint32 * time.Second
 
-// minAbsolute is the smallest plain number that is refused because it is probably meant as a time since 1970, as in
-// other tools: no bag is three years long.
+// minAbsolute is the smallest plain number that is refused because it is probably meant as a time since
+// 1970, as in other tools: no bag is three years long.
 const minAbsolute = 100_000_000 * time.Second
 
 // momentLayouts are the accepted formats of dates, besides RFC 3339. Seconds may have a
 // fraction.
-var momentLayouts = [...]string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"}
+var momentLayouts = [...]string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04",
+	"2006-01-02 15:04"}
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (m *Moment) UnmarshalText(text []byte) error {

@@ -104,7 +104,8 @@ func FileBytes(text string) (int64, error) {
 	const units = "KMGT"
 	short := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
 	n, err := scaled(short, units, 20)
-	if bare := len(short) < len(text) && !strings.ContainsAny(short, units); err != nil || n == 0 || bare { // 500B are not 500 MiB
+	// 500B are not 500 MiB
+	if bare := len(short) < len(text) && !strings.ContainsAny(short, units); err != nil || n == 0 || bare {
 		return 0, errors.New("write for example 500M or 2G")
 	}
 	return n, nil
@@ -190,7 +191,8 @@ func HostPort(text, example, port string) (string, error) {
 		text += ":" + port
 	}
 	host, number, err := net.SplitHostPort(text)
-	if _, bad := strconv.ParseUint(number, 10, 16); err != nil || bad != nil || strings.ContainsAny(host, "/@ ") {
+	if _, bad := strconv.ParseUint(number, 10, 16); err != nil || bad != nil ||
+		strings.ContainsAny(host, "/@ ") {
 		return "", fmt.Errorf("want HOST:PORT, such as %s, or true or false", example)
 	}
 	return text, nil

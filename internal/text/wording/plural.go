@@ -1,11 +1,11 @@
-// Package wording writes texts for people: numbers of things, decimal times, what an error means and what to do, the
-// nearest known name, and text that cannot control a terminal.
+// Package wording writes texts for people: numbers of things, decimal times, what an error means and what
+// to do, the nearest known name, and text that cannot control a terminal.
 package wording
 
 import "fmt"
 
-// Plural returns a number and the name of what it counts, which gets an s unless the number is 1: Of(2, "message") is
-// "2 messages".
+// Plural returns a number and the name of what it counts, which gets an s unless the number is 1: Of(2,
+// "message") is "2 messages".
 func Plural[N ~int | ~int64 | ~uint32 | ~uint64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing

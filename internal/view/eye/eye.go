@@ -1,7 +1,7 @@
 // Package eye makes pictures for pages, and judges those of a camera by what it has seen of it before.
 //
-// It makes as many pictures at a time as there are cores; others wait for their turn. It keeps small pictures and their
-// figures, bounded. It knows neither recordings nor requests.
+// It makes as many pictures at a time as there are cores; others wait for their turn. It keeps small
+// pictures and their figures, bounded. It knows neither recordings nor requests.
 package eye
 
 import (
@@ -44,7 +44,8 @@ type Eye struct {
 
 // New returns an Eye that has seen nothing.
 func New() *Eye {
-	return &Eye{making: make(chan struct{}, runtime.GOMAXPROCS(0)), small: kept.New(smallBytes), history: make(map[string]*picture.History)}
+	return &Eye{making: make(chan struct{}, runtime.GOMAXPROCS(0)), small: kept.New(smallBytes),
+		history: make(map[string]*picture.History)}
 }
 
 // Place is where a picture is, for the page.
@@ -60,13 +61,15 @@ type about struct {
 }
 
 // Picture makes the picture of a message of type t.
-func (e *Eye) Picture(ctx context.Context, t *rosmsg.Type, payload []byte, place Place, o picture.Options) (kept.Answer, error) {
+func (e *Eye) Picture(ctx context.Context, t *rosmsg.Type, payload []byte, place Place,
+	o picture.Options) (kept.Answer, error) {
 	a, _, _, err := e.make(ctx, t, payload, place, o)
 	return a, err
 }
 
 // make makes a picture when it is its turn; the figures are known if measured is set.
-func (e *Eye) make(ctx context.Context, t *rosmsg.Type, payload []byte, place Place, o picture.Options) (a kept.Answer, f picture.Figures, measured bool, err error) {
+func (e *Eye) make(ctx context.Context, t *rosmsg.Type, payload []byte, place Place,
+	o picture.Options) (a kept.Answer, f picture.Figures, measured bool, err error) {
 	reads := picture.For(t)
 	if reads == nil {
 		return a, f, false, ErrNone
@@ -92,7 +95,8 @@ func (e *Eye) make(ctx context.Context, t *rosmsg.Type, payload []byte, place Pl
 }
 
 // Small makes the small picture of a message of a camera, unless it is kept. The picture is judged.
-func (e *Eye) Small(ctx context.Context, camera string, at rosbag.Time, t *rosmsg.Type, payload []byte, place Place) (kept.Answer, error) {
+func (e *Eye) Small(ctx context.Context, camera string, at rosbag.Time, t *rosmsg.Type, payload []byte,
+	place Place) (kept.Answer, error) {
 	key := camera + " " + place.ID
 	if a, ok := e.small.Get(key); ok {
 		if f, measured := a.Note.(picture.Figures); measured {
@@ -100,7 +104,8 @@ func (e *Eye) Small(ctx context.Context, camera string, at rosbag.Time, t *rosms
 		}
 		return a, nil
 	}
-	a, figures, measured, err := e.make(ctx, t, payload, place, picture.Options{Width: smallWidth, Height: smallHeight, Pixels: true})
+	a, figures, measured, err := e.make(ctx, t, payload, place,
+		picture.Options{Width: smallWidth, Height: smallHeight, Pixels: true})
 	if err != nil {
 		return kept.Answer{}, err
 	}

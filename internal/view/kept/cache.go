@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// Cache keeps answers by their requests. Recordings do not change, so that they stay right. It is safe for concurrent use.
+// Cache keeps answers by their requests. Recordings do not change, so that they stay right. It is safe
+// for concurrent use.
 type Cache struct {
 	mu    sync.Mutex
 	most  int

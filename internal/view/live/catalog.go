@@ -9,12 +9,14 @@ import (
 // catalog is what a store offers its viewers: channels and notices. Its lock is held for a moment only,
 // so that a source never waits when a topic comes or goes.
 type catalog struct {
-	mu       sync.Mutex
-	feeds    map[ChannelID]*Feed
-	channels []Channel // in the order in which they were opened, with closed ones, see sweep; its elements never change
+	mu    sync.Mutex
+	feeds map[ChannelID]*Feed
+	// in the order in which they were opened, with closed ones, see sweep; its elements never change
+	channels []Channel
 	last     ChannelID
-	notices  map[string]string // by topic
-	changed  chan struct{}
+	// by topic
+	notices map[string]string
+	changed chan struct{}
 }
 
 // open adds a channel, and assigns its ID.
@@ -45,8 +47,8 @@ func (c *catalog) close(f *Feed) bool {
 	return true
 }
 
-// sweep removes closed channels from the list: not at each close, because the end of a recording closes thousands of
-// channels, one by one. Called with the lock.
+// sweep removes closed channels from the list: not at each close, because the end of a recording closes
+// thousands of channels, one by one. Called with the lock.
 func (c *catalog) sweep() {
 	if len(c.channels) == len(c.feeds) {
 		return

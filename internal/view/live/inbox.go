@@ -99,7 +99,8 @@ func (s *Store) tryDeliver() {
 		s.deliver()
 		s.mu.Unlock()
 	}
-	if s.inbox.count.Load() == 0 { // after the lock was released: what was put before that is left to this goroutine
+	// after the lock was released: what was put before that is left to this goroutine
+	if s.inbox.count.Load() == 0 {
 		return
 	}
 	s.present.Lock()

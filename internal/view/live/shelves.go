@@ -13,10 +13,12 @@ type shelves struct {
 }
 
 func newShelves() (s shelves) {
-	s.turns = shelf{Before: func(x, y *lane) bool { return x.turn < y.turn }, Moved: func(l *lane, place int) { l.turnPlace = place }}
+	s.turns = shelf{Before: func(x, y *lane) bool { return x.turn < y.turn },
+		Moved: func(l *lane, place int) { l.turnPlace = place }}
 	inShelf := func(l *lane, place int) { l.place = place }
 	s.several = shelf{Before: func(x, y *lane) bool { return x.live.bytes > y.live.bytes }, Moved: inShelf}
-	s.latched = shelf{Before: func(x, y *lane) bool { return x.latched.bytes > y.latched.bytes }, Moved: inShelf}
+	s.latched = shelf{Before: func(x, y *lane) bool { return x.latched.bytes > y.latched.bytes },
+		Moved: inShelf}
 	servedLater := func(x, y *lane) bool { return x.turn > y.turn }
 	for c := range s.single {
 		s.single[c] = shelf{Before: servedLater, Moved: inShelf}
@@ -112,8 +114,8 @@ func (s *shelves) servedLast(least, end int) (last *lane) {
 // smallPart: a lane with less than this part of an equal share is small.
 const smallPart = 4
 
-// victim returns the lane whose oldest live frame is skipped, of a backlog that holds more bytes than its limit: used
-// bytes, latched ones included. A single frame may be larger than a limit that has fallen since.
+// victim returns the lane whose oldest live frame is skipped, of a backlog that holds more bytes than its
+// limit: used bytes, latched ones included. A single frame may be larger than a limit that has fallen since.
 // Only lanes with more bytes than an equal share qualify, by the classes of sizes:
 //   - first the lane with the most bytes, among lanes with several frames;
 //   - then, among lanes with one frame, the lane that was served last.

@@ -70,7 +70,8 @@ func (v *Viewer) Subscribe(id ChannelID) error {
 			s.unlock()
 			return nil
 		}
-		jumps = s.jumps // after a jump, which also removes what was settled before, other messages are latched
+		// after a jump, which also removes what was settled before, other messages are latched
+		jumps = s.jumps
 		s.unlock()
 	}
 }
@@ -135,7 +136,8 @@ func (v *Viewer) wake() {
 // Stats returns the account of the viewer.
 func (v *Viewer) Stats() ViewerStats {
 	b := &v.backlog
-	return ViewerStats{Counts: b.tally.sum(), Channels: int(b.channels.Load()), QueuedBytes: b.used.Load(), LimitBytes: b.limit.Load()}
+	return ViewerStats{Counts: b.tally.sum(), Channels: int(b.channels.Load()), QueuedBytes: b.used.Load(),
+		LimitBytes: b.limit.Load()}
 }
 
 // Close detaches the viewer from the store. Closing again has no effect.
@@ -151,5 +153,6 @@ func (v *Viewer) Close() {
 		f.remove(v)
 		v.leave(id)
 	}
-	s.setViewers(slices.DeleteFunc(slices.Clone(s.viewers), func(other *Viewer) bool { return other == v }), v.backlog.tally.sum())
+	s.setViewers(slices.DeleteFunc(slices.Clone(s.viewers), func(other *Viewer) bool { return other == v }),
+		v.backlog.tally.sum())
 }

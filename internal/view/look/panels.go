@@ -24,7 +24,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Panels serve what a Watcher has read. The endpoints are those of package view for recordings, as far as there are such.
+// Panels serve what a Watcher has read. The endpoints are those of package view for recordings, as far as
+// there are such.
 type Panels struct {
 	watcher *Watcher
 	eyes    *eye.Eye
@@ -48,7 +49,8 @@ func NewPanels(w *Watcher) *Panels {
 // Routes registers the endpoints.
 func (p *Panels) Routes(s *web.Server) {
 	for name, h := range map[string]func(w http.ResponseWriter, r *http.Request) error{
-		"state": p.state, "message": p.message, "copy": p.copyMessage, "picture": p.picture, "hints": p.hints, "scene": p.scene, "plot": p.plot, "values": p.values,
+		"state": p.state, "message": p.message, "copy": p.copyMessage, "picture": p.picture, "hints": p.hints,
+		"scene": p.scene, "plot": p.plot, "values": p.values,
 	} {
 		s.Handle("GET /api/v1/look/"+name, func(w http.ResponseWriter, r *http.Request) {
 			if err := h(w, r); err != nil && r.Context().Err() == nil {
@@ -106,7 +108,8 @@ type found struct {
 func (p *Panels) latest(ctx context.Context, name string, paths ...string) (found, error) {
 	t, ok := p.watcher.want(name, paths...)
 	if !ok {
-		return found{}, command.Refused(command.NotFound, fmt.Sprintf("topic %.200q cannot be looked at: it is not there, or too many are looked at", name))
+		return found{}, command.Refused(command.NotFound,
+			fmt.Sprintf("topic %.200q cannot be looked at: it is not there, or too many are looked at", name))
 	}
 	select {
 	case <-t.arrived:
@@ -170,7 +173,8 @@ func (p *Panels) picture(w http.ResponseWriter, r *http.Request) error {
 	key := fmt.Sprintf("%s %s %+v", f.channel.Topic, f.id, o)
 	a, ok := p.large.Get(key)
 	if !ok {
-		if a, err = p.eyes.Picture(r.Context(), f.typ, f.frame.Payload, eye.Place{ID: f.id, At: p.seconds(f.frame.Time)}, o); err != nil {
+		if a, err = p.eyes.Picture(r.Context(), f.typ, f.frame.Payload,
+			eye.Place{ID: f.id, At: p.seconds(f.frame.Time)}, o); err != nil {
 			return err
 		}
 		a.Key = key
@@ -189,7 +193,8 @@ func (p *Panels) hints(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.eyes.Small(r.Context(), f.channel.Topic, f.frame.Time, f.typ, f.frame.Payload, eye.Place{ID: f.id, At: p.seconds(f.frame.Time)}); err != nil {
+	if _, err := p.eyes.Small(r.Context(), f.channel.Topic, f.frame.Time, f.typ, f.frame.Payload,
+		eye.Place{ID: f.id, At: p.seconds(f.frame.Time)}); err != nil {
 		return err
 	}
 	hints := p.eyes.Hints(f.channel.Topic, f.frame.Time)
@@ -230,7 +235,8 @@ func (p *Panels) scene(w http.ResponseWriter, r *http.Request) error {
 		p.watcher.mu.Lock()
 		answer.Scene = f.gather.Scene()
 		p.watcher.mu.Unlock()
-		if log, ok := answer.Scene.(*scene.LogScene); ok { // pages share what is gathered, and want different lines
+		// pages share what is gathered, and want different lines
+		if log, ok := answer.Scene.(*scene.LogScene); ok {
 			o, err := view.LogOptions(r)
 			if err != nil {
 				return err
@@ -246,7 +252,8 @@ func (p *Panels) scene(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// fields returns the topics and paths of the fields of a request, each f=TOPIC|PATH, with the first message of each.
+// fields returns the topics and paths of the fields of a request, each f=TOPIC|PATH, with the first
+// message of each.
 func (p *Panels) fields(r *http.Request) (all [][2]string, err error) {
 	if err := r.ParseForm(); err != nil {
 		return nil, command.Refused(command.Invalid, err.Error())
@@ -254,7 +261,8 @@ func (p *Panels) fields(r *http.Request) (all [][2]string, err error) {
 	for _, text := range r.Form["f"] {
 		topic, path, ok := strings.Cut(text, "|")
 		if !ok || len(all) == maxFields {
-			return nil, command.Refused(command.Invalid, "want 1 to 16 fields, as f=/odom|pose.pose.position.x")
+			return nil, command.Refused(command.Invalid,
+				"want 1 to 16 fields, as f=/odom|pose.pose.position.x")
 		}
 		if _, err := p.latest(r.Context(), topic, path); err != nil {
 			return nil, err
@@ -273,8 +281,10 @@ func (p *Panels) plot(w http.ResponseWriter, r *http.Request) error {
 	from, err1 := strconv.ParseFloat(r.FormValue("from"), 64)
 	to, err2 := strconv.ParseFloat(r.FormValue("to"), 64)
 	columns, err3 := strconv.Atoi(r.FormValue("columns"))
-	if err1 != nil || err2 != nil || err3 != nil || !(from < to && to-from < 1e6 && from > -1e9 && to < 1e9) || columns < 1 || columns > plot.MaxColumns {
-		return command.Refused(command.Invalid, fmt.Sprintf("want from, to and at most %d columns", plot.MaxColumns))
+	if err1 != nil || err2 != nil || err3 != nil ||
+		!(from < to && to-from < 1e6 && from > -1e9 && to < 1e9) || columns < 1 || columns > plot.MaxColumns {
+		return command.Refused(command.Invalid,
+			fmt.Sprintf("want from, to and at most %d columns", plot.MaxColumns))
 	}
 	at := func(s float64) rosbag.Time { return p.watcher.began.Add(time.Duration(s * float64(time.Second))) }
 	axis := plot.Axis{From: at(from), To: at(to), Columns: columns}

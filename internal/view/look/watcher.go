@@ -1,9 +1,9 @@
-// Package look shows the latest messages of a recording or a playback in the panels of a page: as a tree, a picture, a
-// scene, and plots of the last minutes.
+// Package look shows the latest messages of a recording or a playback in the panels of a page: as a tree,
+// a picture, a scene, and plots of the last minutes.
 //
-// A Watcher is one viewer of a live.Store, whoever looks and however many: it reads each message once, and only those of
-// topics that a page has asked for in the last seconds. It never keeps a recording waiting: the store skips what it is too
-// slow for. Without pages it holds nothing.
+// A Watcher is one viewer of a live.Store, whoever looks and however many: it reads each message once,
+// and only those of topics that a page has asked for in the last seconds. It never keeps a recording
+// waiting: the store skips what it is too slow for. Without pages it holds nothing.
 package look
 
 import (
@@ -39,7 +39,8 @@ type Watcher struct {
 
 	mu     sync.Mutex
 	topics map[string]*topic
-	tree   scene.Gatherer // of the frames of all topics with transforms: those that move, and those that do not
+	// of the frames of all topics with transforms: those that move, and those that do not
+	tree scene.Gatherer
 }
 
 // topic is a topic that is read.
@@ -75,7 +76,8 @@ type value struct {
 
 // New returns a Watcher of a store. now is when it begins.
 func New(store *live.Store, now time.Time) *Watcher {
-	return &Watcher{store: store, asked: make(chan struct{}, 1), began: rosbag.TimeOf(now), topics: make(map[string]*topic)}
+	return &Watcher{store: store, asked: make(chan struct{}, 1), began: rosbag.TimeOf(now),
+		topics: make(map[string]*topic)}
 }
 
 // Run reads what pages ask for until ctx ends.
@@ -209,7 +211,9 @@ func (t *topic) add(f live.Frame) {
 		close(t.arrived)
 	}
 	if t.gather != nil {
-		_ = t.gather.Add(scene.Message{Type: t.typ, Time: f.Time, Static: path.Base(t.channel.Topic) == staticFrames, Payload: f.Payload}) // a damaged message has no part in it
+		// a damaged message has no part in it
+		_ = t.gather.Add(scene.Message{Type: t.typ, Time: f.Time,
+			Static: path.Base(t.channel.Topic) == staticFrames, Payload: f.Payload})
 	}
 	for _, x := range t.fields {
 		x.add(f)
@@ -242,8 +246,8 @@ func (x *field) add(f live.Frame) {
 	}
 }
 
-// want notes that a page asks for a topic, and for fields of it. ok is false if there is no such topic, or if pages look at
-// too many.
+// want notes that a page asks for a topic, and for fields of it. ok is false if there is no such topic,
+// or if pages look at too many.
 func (w *Watcher) want(name string, paths ...string) (t *topic, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -23,7 +23,8 @@ func (r *Reader) compressed(payload []byte, o Options) (*Picture, error) {
 	}
 	f := fileFormatOf(data)
 	if f == nil {
-		return nil, fmt.Errorf("format %q, data that begins with % x: %w", format, data[:min(len(data), 8)], ErrUnknown)
+		return nil, fmt.Errorf("format %q, data that begins with % x: %w", format, data[:min(len(data), 8)],
+			ErrUnknown)
 	}
 	p := &Picture{Encoding: format}
 	if f.size == nil {
@@ -80,12 +81,14 @@ func decode(f *fileFormat, s fileSize, data []byte) (image.Image, error) {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	if b := img.Bounds(); b.Dx() != s.width || b.Dy() != s.height {
-		return nil, fmt.Errorf("%w: %d x %d pixels, not %d x %d", ErrCorrupt, b.Dx(), b.Dy(), s.width, s.height)
+		return nil, fmt.Errorf("%w: %d x %d pixels, not %d x %d", ErrCorrupt, b.Dx(), b.Dy(), s.width,
+			s.height)
 	}
 	return img, nil
 }
 
-// sourceOf returns the pixels of a decoded picture. Gray of 16 bits is depth if the original encoding says so.
+// sourceOf returns the pixels of a decoded picture. Gray of 16 bits is depth if the original encoding
+// says so.
 func sourceOf(img image.Image, original string, p *Picture) *draw.Source {
 	b := img.Bounds()
 	s := &draw.Source{Width: b.Dx(), Height: b.Dy()}
@@ -109,7 +112,8 @@ func sourceOf(img image.Image, original string, p *Picture) *draw.Source {
 		}
 	default:
 		s.RGB = func(x, y int) (uint8, uint8, uint8) {
-			c, _ := color.NRGBAModel.Convert(img.At(x+b.Min.X, y+b.Min.Y)).(color.NRGBA) // the model's own type
+			// the model's own type
+			c, _ := color.NRGBAModel.Convert(img.At(x+b.Min.X, y+b.Min.Y)).(color.NRGBA)
 			return c.R, c.G, c.B
 		}
 	}
@@ -118,7 +122,8 @@ func sourceOf(img image.Image, original string, p *Picture) *draw.Source {
 
 // compressedDepth makes the picture of what compressed_depth_image_transport sends.
 func compressedDepth(format string, data []byte, o Options) (*Picture, error) {
-	d, err := depth.Decode(format, data, func(width, height int64) error { return checkSize(width, height, 2) })
+	d, err := depth.Decode(format, data,
+		func(width, height int64) error { return checkSize(width, height, 2) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", format, err)
 	}

@@ -7,10 +7,10 @@
 //
 // # Limits
 //
-// Messages may come from anywhere. A picture has at most 64 million pixels and 256 MiB when it is decoded. Its
-// size is read and checked before anything is decoded, also that of pictures which the browser will decode. A
-// raw image has to bring its data, but for a part of its last row. What is made for the browser has at most
-// 4096 x 4096 pixels.
+// Messages may come from anywhere. A picture has at most 64 million pixels and 256 MiB when it is
+// decoded. Its size is read and checked before anything is decoded, also that of pictures which the
+// browser will decode. A raw image has to bring its data, but for a part of its last row. What is made
+// for the browser has at most 4096 x 4096 pixels.
 package picture
 
 import (

@@ -56,10 +56,12 @@ func smallGray(img image.Image) *image.Gray {
 	case *image.RGBA:
 		s.Gray = func(x, y int) uint8 {
 			at := img.Pix[y*img.Stride+4*x:]
-			return uint8((299*int(at[0]) + 587*int(at[1]) + 114*int(at[2]) + 500) / 1000) // the brightness of ITU-R BT.601
+			// the brightness of ITU-R BT.601
+			return uint8((299*int(at[0]) + 587*int(at[1]) + 114*int(at[2]) + 500) / 1000)
 		}
 	}
-	small, _ := s.Draw(draw.Options{Width: figureSide, Height: figureSide}).Image.(*image.Gray) // gray becomes gray
+	// gray becomes gray
+	small, _ := s.Draw(draw.Options{Width: figureSide, Height: figureSide}).Image.(*image.Gray)
 	return small
 }
 

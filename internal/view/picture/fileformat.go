@@ -88,9 +88,10 @@ func jpegSize(data []byte) (fileSize, error) {
 			break
 		}
 		marker := data[at+1]
-		// Like Go's decoder, which must not find another size than the one that was checked: it takes no length after
-		// 0xff 0x00.
-		if marker == 0xff || marker <= 0x01 || marker >= 0xd0 && marker <= 0xd7 { // a fill byte, or a marker without a segment
+		// Like Go's decoder, which must not find another size than the one that was checked: it takes no
+		// length after 0xff 0x00.
+		// a fill byte, or a marker without a segment
+		if marker == 0xff || marker <= 0x01 || marker >= 0xd0 && marker <= 0xd7 {
 			at++
 			if marker != 0xff {
 				at++
@@ -100,7 +101,8 @@ func jpegSize(data []byte) (fileSize, error) {
 		segment := int(binary.BigEndian.Uint16(data[at+2:]))
 		frame := marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc
 		if frame && at+9 <= len(data) {
-			s := fileSize{width: int(binary.BigEndian.Uint16(data[at+7:])), height: int(binary.BigEndian.Uint16(data[at+5:])), bytes: 4}
+			s := fileSize{width: int(binary.BigEndian.Uint16(data[at+7:])),
+				height: int(binary.BigEndian.Uint16(data[at+5:])), bytes: 4}
 			if marker == 0xc2 {
 				s.bytes = 16 // a progressive picture is kept as coefficients first
 			}

@@ -20,16 +20,17 @@ const (
 
 // Hint is a word about a picture.
 type Hint struct {
-	// Word is "dark", "overexposed", "blurred", "frozen" or, of a picture in which nothing is to be seen, "uniform".
+	// Word is "dark", "overexposed", "blurred", "frozen" or, of a picture in which nothing is to be seen,
+	// "uniform".
 	Word string `json:"word"`
-	// Since is the time from which on all pictures that are known are the same, byte by byte, in seconds since 1970:
-	// always if it is "frozen", and zero if it is "uniform" for a moment only.
+	// Since is the time from which on all pictures that are known are the same, byte by byte, in seconds
+	// since 1970: always if it is "frozen", and zero if it is "uniform" for a moment only.
 	Since float64 `json:"since,omitempty"`
 }
 
-// History is the figures of pictures of one topic, in any order, and the hints that follow from them. The zero
-// History is empty. It keeps the 512 pictures around where it was added to last. One goroutine at a time may
-// use it.
+// History is the figures of pictures of one topic, in any order, and the hints that follow from them. The
+// zero History is empty. It keeps the 512 pictures around where it was added to last. One goroutine at a
+// time may use it.
 type History struct{ samples []sample }
 
 type sample struct {
@@ -39,7 +40,8 @@ type sample struct {
 
 // Add adds the figures of the picture at a time.
 func (h *History) Add(at rosbag.Time, f Figures) {
-	i, known := slices.BinarySearchFunc(h.samples, at, func(s sample, t rosbag.Time) int { return s.at.Compare(t) })
+	i, known := slices.BinarySearchFunc(h.samples, at,
+		func(s sample, t rosbag.Time) int { return s.at.Compare(t) })
 	if known {
 		h.samples[i].Figures = f
 		return
@@ -56,7 +58,8 @@ func (h *History) Add(at rosbag.Time, f Figures) {
 
 // Hints returns what can be said about the picture at a time, which was added.
 func (h *History) Hints(at rosbag.Time) (hints []Hint) {
-	i, known := slices.BinarySearchFunc(h.samples, at, func(s sample, t rosbag.Time) int { return s.at.Compare(t) })
+	i, known := slices.BinarySearchFunc(h.samples, at,
+		func(s sample, t rosbag.Time) int { return s.at.Compare(t) })
 	if !known {
 		return nil
 	}
@@ -80,7 +83,8 @@ func (h *History) Hints(at rosbag.Time) (hints []Hint) {
 		since = float64(from.Sec) + float64(from.Nsec)/1e9
 	}
 	switch {
-	case s.Uniform: // the bytes of a covered lens are equal, too, so that nobody can tell whether the camera works
+	case s.Uniform:
+		// the bytes of a covered lens are equal, too, so that nobody can tell whether the camera works
 		hints = append(hints, Hint{"uniform", since})
 	case since > 0:
 		hints = append(hints, Hint{"frozen", since})

@@ -8,8 +8,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
-// rawPaths are the fields of sensor_msgs/Image that other pictures do not have. Without bigEndian, which other
-// packages leave out, it is little-endian.
+// rawPaths are the fields of sensor_msgs/Image that other pictures do not have. Without bigEndian, which
+// other packages leave out, it is little-endian.
 type rawPaths struct{ width, height, step, bigEndian *rosmsg.Path }
 
 // newRawPaths finds the fields of a raw picture, and its encoding. It returns nil if there are none.
@@ -48,9 +48,11 @@ func (r *Reader) rawPicture(payload []byte, o Options) (*Picture, error) {
 		return nil, err
 	}
 	if !known {
-		return nil, fmt.Errorf("encoding %q of %d x %d pixels, %d bytes a row, %w", name, n[0], n[1], n[2], ErrUnknown)
+		return nil, fmt.Errorf("encoding %q of %d x %d pixels, %d bytes a row, %w", name, n[0], n[1], n[2],
+			ErrUnknown)
 	}
-	s, notes, err := l.Source(encoding.Frame{Width: p.Width, Height: p.Height, Step: int(n[2]), BigEndian: n[3] != 0, Data: data})
+	s, notes, err := l.Source(encoding.Frame{Width: p.Width, Height: p.Height, Step: int(n[2]),
+		BigEndian: n[3] != 0, Data: data})
 	if err != nil {
 		return nil, fmt.Errorf("%s of %d x %d pixels: %w", name, n[0], n[1], err)
 	}
@@ -61,7 +63,8 @@ func (r *Reader) rawPicture(payload []byte, o Options) (*Picture, error) {
 
 // draw sets what can be seen.
 func (p *Picture) draw(s *draw.Source, o Options) {
-	d := s.Draw(draw.Options{Width: o.Width, Height: o.Height, Min: o.Min, Max: o.Max, Colors: o.Colors, Labels: o.Labels})
+	d := s.Draw(draw.Options{Width: o.Width, Height: o.Height, Min: o.Min, Max: o.Max, Colors: o.Colors,
+		Labels: o.Labels})
 	p.Image, p.Range, p.exact = d.Image, d.Range, d.Exact
 	if d.Note != "" {
 		p.Notes = append(p.Notes, d.Note)

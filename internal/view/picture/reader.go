@@ -20,8 +20,8 @@ type Options struct {
 	// Width and Height are the box that the picture has to fit in, in pixels. It keeps its shape and is
 	// never enlarged. Zero means as large as it is, at most 4096.
 	Width, Height int
-	// Min and Max are the range that is shown, in the unit of the picture's Range. Unless Min is less than Max,
-	// it is that from the least to the greatest value in the picture.
+	// Min and Max are the range that is shown, in the unit of the picture's Range. Unless Min is less
+	// than Max, it is that from the least to the greatest value in the picture.
 	Min, Max float64
 	// Colors shows values in the colors of the rainbow, from blue to red.
 	Colors bool
@@ -193,9 +193,11 @@ func checkSize(width, height, bytesPerPixel int64) error {
 	case width <= 0 || height <= 0:
 		return fmt.Errorf("picture of %d x %d pixels: there is nothing to show", width, height)
 	case width > maxPixels || height > maxPixels || width*height > maxPixels:
-		return fmt.Errorf("picture of %d x %d pixels, more than %d million: %w", width, height, maxPixels>>20, ErrLimit)
+		return fmt.Errorf("picture of %d x %d pixels, more than %d million: %w", width, height, maxPixels>>20,
+			ErrLimit)
 	case width*height*bytesPerPixel > maxDecoded:
-		return fmt.Errorf("picture of %d x %d pixels of %d bytes, more than %d MiB: %w", width, height, bytesPerPixel, maxDecoded>>20, ErrLimit)
+		return fmt.Errorf("picture of %d x %d pixels of %d bytes, more than %d MiB: %w", width, height,
+			bytesPerPixel, maxDecoded>>20, ErrLimit)
 	}
 	return nil
 }

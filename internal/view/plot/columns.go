@@ -1,7 +1,8 @@
-// Package plot makes what a page draws of the values of a field: for each column of pixels the first, the least, the
-// greatest and the last value, so that a spike is seen at every zoom; and bands of texts.
+// Package plot makes what a page draws of the values of a field: for each column of pixels the first, the
+// least, the greatest and the last value, so that a spike is seen at every zoom; and bands of texts.
 //
-// It computes, from payloads that its caller reads. Its memory is in proportion to the columns, not to the messages.
+// It computes, from payloads that its caller reads. Its memory is in proportion to the columns, not to
+// the messages.
 package plot
 
 import (
@@ -80,7 +81,8 @@ func (l *Line) Add(t rosbag.Time, v float64) {
 		return
 	}
 	l.Columns = append(l.Columns, Column{at, v, v, v, v, l.broken})
-	if n := len(l.Columns); n > 1 && l.Columns[n-2].At > at && n > 2*l.axis.Columns { // stamps that run backwards: no endless list
+	// stamps that run backwards: no endless list
+	if n := len(l.Columns); n > 1 && l.Columns[n-2].At > at && n > 2*l.axis.Columns {
 		l.Columns = l.Columns[:n-1]
 	}
 	l.broken = false

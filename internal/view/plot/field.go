@@ -26,8 +26,9 @@ type Field struct {
 	Bands bool // the values are texts
 }
 
-// Compile makes a Field of a path of rosmsg, as pose.position.x or ranges[3]. position{elbow} is the element of the array
-// position that has the name elbow in the array name beside it; orientation:yaw is the yaw of a quaternion, in degrees.
+// Compile makes a Field of a path of rosmsg, as pose.position.x or ranges[3]. position{elbow} is the
+// element of the array position that has the name elbow in the array name beside it; orientation:yaw is
+// the yaw of a quaternion, in degrees.
 func Compile(t *rosmsg.Type, text string) (*Field, error) {
 	f := &Field{}
 	base, isYaw := strings.CutSuffix(text, ":yaw")
@@ -69,8 +70,8 @@ func Compile(t *rosmsg.Type, text string) (*Field, error) {
 	return f, nil
 }
 
-// constants returns the names of the values of an integer field, nil if its message has not at least two constants of
-// the same type.
+// constants returns the names of the values of an integer field, nil if its message has not at least two
+// constants of the same type.
 func constants(t *rosmsg.Type, path, kind string) map[int64]string {
 	owner, name := t, path
 	if dot := strings.LastIndexByte(path, '.'); dot >= 0 {

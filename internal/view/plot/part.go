@@ -6,11 +6,13 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Part is what a page is sent of one series of a plot: from the number From on, its columns or bands are these.
+// Part is what a page is sent of one series of a plot: from the number From on, its columns or bands are
+// these.
 type Part struct {
-	Series  int          `json:"series"`
-	From    int          `json:"from"`
-	Columns [][6]float64 `json:"columns,omitempty"` // number, first, least, greatest and last value, 1 if the line breaks before
+	Series int `json:"series"`
+	From   int `json:"from"`
+	// number, first, least, greatest and last value, 1 if the line breaks before
+	Columns [][6]float64 `json:"columns,omitempty"`
 	Bands   []PartBand   `json:"bands,omitempty"`
 }
 

@@ -11,15 +11,18 @@ import (
 // MaxExact is the most chunks in view whose index is read for exact times.
 const MaxExact = 200
 
-// Density returns how dense the topics are that keep wants, by their numbers, on an axis: from the counts of chunks or,
-// if exact is set and at most MaxExact chunks with MaxExactMessages are in view, from the times of messages, with the gaps
-// between them. inView counts the chunks. An index that cannot be read counts as the chunk infos say.
-func (s *Set) Density(ctx context.Context, axis timeline.Axis, keep func(row int) bool, exact bool) (d *timeline.Density, gaps map[int][]timeline.Gap, inView int) {
+// Density returns how dense the topics are that keep wants, by their numbers, on an axis: from the counts
+// of chunks or, if exact is set and at most MaxExact chunks with MaxExactMessages are in view, from the
+// times of messages, with the gaps between them. inView counts the chunks. An index that cannot be read
+// counts as the chunk infos say.
+func (s *Set) Density(ctx context.Context, axis timeline.Axis, keep func(row int) bool,
+	exact bool) (d *timeline.Density, gaps map[int][]timeline.Gap, inView int) {
 	d = timeline.NewDensity(axis, len(s.Topics))
 	var view []place
 	messages := uint64(0)
 	for p := range s.spans {
-		if !axis.Meets(p.Start, p.End) || !slices.ContainsFunc(p.Counts, func(c rosbag.ConnCount) bool { return keep(s.rows[c.Conn]) }) {
+		if !axis.Meets(p.Start, p.End) ||
+			!slices.ContainsFunc(p.Counts, func(c rosbag.ConnCount) bool { return keep(s.rows[c.Conn]) }) {
 			continue
 		}
 		if inView++; inView <= MaxExact {
@@ -44,7 +47,8 @@ func (s *Set) Density(ctx context.Context, axis timeline.Axis, keep func(row int
 		if ctx.Err() != nil {
 			break
 		}
-		entries, err := s.Files[p.file].Source.Index(p.number, func(c *rosbag.Connection) bool { return keep(s.rows[c]) })
+		entries, err := s.Files[p.file].Source.Index(p.number,
+			func(c *rosbag.Connection) bool { return keep(s.rows[c]) })
 		if err != nil && len(entries) == 0 {
 			s.spread(d, p, keep)
 			continue

@@ -11,7 +11,8 @@ import (
 // ErrNone says that there is no such message.
 var ErrNone = errors.New("there is no such message")
 
-// Place is where a message of a topic is: its time, and its number among those of the topic with the same time.
+// Place is where a message of a topic is: its time, and its number among those of the topic with the same
+// time.
 type Place struct {
 	Time   rosbag.Time
 	Number int
@@ -62,8 +63,10 @@ func (s *Set) from(ctx context.Context, topic string, t rosbag.Time, number int)
 	return s.within(ctx, topic, t, rosbag.Time{}, number)
 }
 
-// within returns the message of a topic that has a number among those from start to end; the last one if it is negative.
-func (s *Set) within(ctx context.Context, topic string, start, end rosbag.Time, number int) (found Found, err error) {
+// within returns the message of a topic that has a number among those from start to end; the last one if
+// it is negative.
+func (s *Set) within(ctx context.Context, topic string, start, end rosbag.Time, number int) (found Found,
+	err error) {
 	var damage error
 	seen, same := 0, Place{Number: -1}
 	for m, err := range s.Messages(ctx, of(topic), start, end) {
@@ -135,7 +138,8 @@ func (s *Set) before(ctx context.Context, topic string, t rosbag.Time) (Found, e
 	return Found{}, ErrNone
 }
 
-// LatestUntil returns the latest time, at most t, at which there may be a message of any topic; ok is false if there is none.
+// LatestUntil returns the latest time, at most t, at which there may be a message of any topic; ok is
+// false if there is none.
 func (s *Set) LatestUntil(t rosbag.Time) (latest rosbag.Time, ok bool) {
 	for p := range s.spans {
 		if t.Before(p.Start) {

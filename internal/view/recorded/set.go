@@ -1,8 +1,9 @@
-// Package recorded shows open recordings as one time line: their topics, where these are dense or silent, and the
-// messages at a place.
+// Package recorded shows open recordings as one time line: their topics, where these are dense or silent,
+// and the messages at a place.
 //
-// A Set owns no file: its caller opens and closes the recordings. It reads what is asked for and keeps only what it
-// found out about topics, in proportion to their number. It may be used by many goroutines at once.
+// A Set owns no file: its caller opens and closes the recordings. It reads what is asked for and keeps
+// only what it found out about topics, in proportion to their number. It may be used by many goroutines
+// at once.
 package recorded
 
 import (
@@ -37,11 +38,15 @@ type Topic struct {
 	Name, Type  string
 	Connections []*rosbag.Connection
 	Messages    uint64
-	Latched     bool        // a publisher is latching
-	First, Last rosbag.Time // of the first chunk that has messages, and of the last one: about those of the messages
+	// a publisher is latching
+	Latched bool
+	// of the first chunk that has messages, and of the last one: about those of the messages
+	First, Last rosbag.Time
 	Period      time.Duration
-	Gaps        []timeline.Gap // by time: the longest ones
-	More        int            // gaps that are not in Gaps
+	// by time: the longest ones
+	Gaps []timeline.Gap
+	// gaps that are not in Gaps
+	More int
 }
 
 // New returns the Set of recordings that have an index: those of files, not of pipes.
@@ -85,7 +90,8 @@ func New(files []*bags.Recording) *Set {
 
 // Row returns the number of a topic.
 func (s *Set) Row(topic string) (int, bool) {
-	return slices.BinarySearchFunc(s.Topics, topic, func(t Topic, name string) int { return strings.Compare(t.Name, name) })
+	return slices.BinarySearchFunc(s.Topics, topic,
+		func(t Topic, name string) int { return strings.Compare(t.Name, name) })
 }
 
 // place is a span of a file.
@@ -231,8 +237,8 @@ func (s *Set) measureExactly() {
 	}
 }
 
-// usualPeriod returns the mean of the usual times between messages: nine in ten, what is like them, and what is brief. It is
-// 0 if these differ much and are long, as those of events.
+// usualPeriod returns the mean of the usual times between messages: nine in ten, what is like them, and
+// what is brief. It is 0 if these differ much and are long, as those of events.
 func usualPeriod(list []rosbag.Time) time.Duration {
 	periods := make([]time.Duration, 0, len(list))
 	for i := 1; i < len(list); i++ {
@@ -284,7 +290,8 @@ func (s *Set) findEnds() {
 			room -= p.messages()
 		}
 		if read[key] == nil {
-			read[key], _ = s.Files[p.file].Source.Index(p.number, nil) // without an index the end of the chunk stays
+			// without an index the end of the chunk stays
+			read[key], _ = s.Files[p.file].Source.Index(p.number, nil)
 		}
 		t := &s.Topics[row]
 		for _, e := range read[key] {
@@ -296,7 +303,8 @@ func (s *Set) findEnds() {
 	}
 }
 
-// meanPeriod returns the mean time between messages outside of the gaps that are known; 0 if that means nothing.
+// meanPeriod returns the mean time between messages outside of the gaps that are known; 0 if that means
+// nothing.
 func (t *Topic) meanPeriod() time.Duration {
 	if t.Latched || t.Messages < fewMessages || gaps.Events(t.Name) {
 		return 0
@@ -336,9 +344,10 @@ func (s *Set) findGaps() {
 // workers unpack chunks ahead of a reader: the screen waits for one of them.
 const workers = 2
 
-// Messages returns the messages of topics from start to end, by time; an error of damage in place of a message. They end
-// with ctx, with its error.
-func (s *Set) Messages(ctx context.Context, keep func(*rosbag.Connection) bool, start, end rosbag.Time) iter.Seq2[*rosbag.Message, error] {
+// Messages returns the messages of topics from start to end, by time; an error of damage in place of a
+// message. They end with ctx, with its error.
+func (s *Set) Messages(ctx context.Context, keep func(*rosbag.Connection) bool, start,
+	end rosbag.Time) iter.Seq2[*rosbag.Message, error] {
 	return func(yield func(*rosbag.Message, error) bool) {
 		files := make([]rosbag.File, len(s.Files))
 		for i, f := range s.Files {
@@ -373,8 +382,8 @@ func (s *Set) SpanAt(file int, offset int64) (t rosbag.Time, ok bool) {
 	return t, ok
 }
 
-// Bytes returns about how many bytes of the files hold the messages of topics from start to end, and how many of these
-// there are: from the chunk infos alone.
+// Bytes returns about how many bytes of the files hold the messages of topics from start to end, and how
+// many of these there are: from the chunk infos alone.
 func (s *Set) Bytes(keep func(row int) bool, start, end rosbag.Time) (bytes, messages uint64) {
 	for _, f := range s.Files {
 		source := f.Source

@@ -11,8 +11,9 @@ import (
 // sampledChunks is how many chunks of a file tell the sizes of messages.
 const sampledChunks = 8
 
-// MessageBytes returns about how many bytes the messages of each topic have: from the places of messages in a few chunks
-// of each file. It is 0 for topics that are in none of these, and in formats without such places.
+// MessageBytes returns about how many bytes the messages of each topic have: from the places of messages
+// in a few chunks of each file. It is 0 for topics that are in none of these, and in formats without such
+// places.
 func (s *Set) MessageBytes() []uint64 {
 	sums, counts := make([]float64, len(s.Topics)), make([]float64, len(s.Topics))
 	files := s.Files

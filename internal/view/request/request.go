@@ -36,7 +36,9 @@ func Seconds(s *recorded.Set, t rosbag.Time) float64 {
 func Moment(r *http.Request, s *recorded.Set, name string) (rosbag.Time, error) {
 	x, err := strconv.ParseFloat(r.FormValue(name), 64)
 	if err != nil || math.IsNaN(x) || math.Abs(x) > 9e9 {
-		return rosbag.Time{}, command.Refused(command.Invalid, fmt.Sprintf("%s=%.20q: want seconds from the start", name, r.FormValue(name)))
+		return rosbag.Time{},
+			command.Refused(command.Invalid,
+				fmt.Sprintf("%s=%.20q: want seconds from the start", name, r.FormValue(name)))
 	}
 	return s.Start.Add(time.Duration(math.Round(x * 1e9))), nil
 }
@@ -56,7 +58,8 @@ func Window(r *http.Request, s *recorded.Set) (from, to rosbag.Time, err error) 
 func Number(r *http.Request, name string, most int) (int, error) {
 	n, err := strconv.Atoi(r.FormValue(name))
 	if err != nil || n < 0 || n > most {
-		return 0, command.Refused(command.Invalid, fmt.Sprintf("%s=%.20q: want a number up to %d", name, r.FormValue(name), most))
+		return 0, command.Refused(command.Invalid,
+			fmt.Sprintf("%s=%.20q: want a number up to %d", name, r.FormValue(name), most))
 	}
 	return n, nil
 }
@@ -70,8 +73,10 @@ func Rows(text string, topics int) (rows []int, err error) {
 		}
 		a, err1 := strconv.Atoi(first)
 		b, err2 := strconv.Atoi(last)
-		if err := errors.Join(err1, err2); err != nil || a < 0 || b < a || b >= topics || len(rows)+b-a > topics {
-			return nil, command.Refused(command.Invalid, fmt.Sprintf("rows=%.40q: want numbers of topics below %d, as 0-40,55", text, topics))
+		if err := errors.Join(err1, err2); err != nil || a < 0 || b < a || b >= topics ||
+			len(rows)+b-a > topics {
+			return nil, command.Refused(command.Invalid,
+				fmt.Sprintf("rows=%.40q: want numbers of topics below %d, as 0-40,55", text, topics))
 		}
 		for row := a; row <= b; row++ {
 			rows = append(rows, row)
@@ -91,12 +96,14 @@ func ParseID(text string) (p recorded.Place, err error) {
 	n, err2 := strconv.ParseUint(nsec, 10, 32)
 	c, err3 := strconv.ParseUint(count, 10, 31)
 	if err := errors.Join(err1, err2, err3); err != nil {
-		return p, command.Refused(command.Invalid, fmt.Sprintf("id=%.40q: want SECONDS.NANOSECONDS:NUMBER", text))
+		return p, command.Refused(command.Invalid,
+			fmt.Sprintf("id=%.40q: want SECONDS.NANOSECONDS:NUMBER", text))
 	}
 	return recorded.Place{Time: rosbag.Time{Sec: uint32(s), Nsec: uint32(n)}, Number: int(c)}, nil
 }
 
-// Find returns the message of a topic that a request asks for: at a time, with an id, or the one before or after that.
+// Find returns the message of a topic that a request asks for: at a time, with an id, or the one before
+// or after that.
 func Find(r *http.Request, s *recorded.Set, topic string) (recorded.Found, error) {
 	ctx := r.Context()
 	if text := r.FormValue("id"); text != "" {

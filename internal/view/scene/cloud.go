@@ -13,7 +13,8 @@ type cloudField struct {
 	datatype int64
 }
 
-// sizes are the bytes of the datatypes of sensor_msgs/PointField, from INT8, which is 1, to FLOAT64, which is 8.
+// sizes are the bytes of the datatypes of sensor_msgs/PointField, from INT8, which is 1, to FLOAT64,
+// which is 8.
 var sizes = [...]int64{0, 1, 1, 2, 2, 4, 4, 4, 8}
 
 // cloudLayout is how the points lie in the data.
@@ -81,10 +82,12 @@ func (l *cloudLayout) read(m *message) error {
 func (l *cloudLayout) check() error {
 	for _, f := range l.fields {
 		if f.datatype < 1 || f.datatype >= int64(len(sizes)) {
-			return fmt.Errorf("field %s of a cloud has the unknown type %d: %w", f.name, f.datatype, ErrCorrupt)
+			return fmt.Errorf("field %s of a cloud has the unknown type %d: %w", f.name, f.datatype,
+				ErrCorrupt)
 		}
 		if size := sizes[f.datatype]; f.offset+size > l.step {
-			return fmt.Errorf("field %s of a cloud has %d bytes at %d, and a point has %d: %w", f.name, size, f.offset, l.step, ErrCorrupt)
+			return fmt.Errorf("field %s of a cloud has %d bytes at %d, and a point has %d: %w", f.name, size,
+				f.offset, l.step, ErrCorrupt)
 		}
 	}
 	if _, ok := l.fields["x"]; !ok {
@@ -100,13 +103,16 @@ func (l *cloudLayout) check() error {
 	if l.height == 1 {
 		l.row = max(l.row, l.width*l.step) // of one row some drivers leave it 0
 	}
-	if l.width > bytes || l.step > bytes || l.width*l.step > bytes || l.row < l.width*l.step || l.height-1 > (bytes-l.width*l.step)/l.row {
-		return fmt.Errorf("cloud of %d x %d points of %d bytes, rows of %d bytes, in %d bytes of data: %w", l.width, l.height, l.step, l.row, bytes, ErrCorrupt)
+	if l.width > bytes || l.step > bytes || l.width*l.step > bytes || l.row < l.width*l.step ||
+		l.height-1 > (bytes-l.width*l.step)/l.row {
+		return fmt.Errorf("cloud of %d x %d points of %d bytes, rows of %d bytes, in %d bytes of data: %w",
+			l.width, l.height, l.step, l.row, bytes, ErrCorrupt)
 	}
 	return nil
 }
 
-// cloud makes the scene of a sensor_msgs/PointCloud2. Points are colored by the first of rgb, intensity and z.
+// cloud makes the scene of a sensor_msgs/PointCloud2. Points are colored by the first of rgb, intensity
+// and z.
 func (m *message) cloud() (any, error) {
 	frame := ""
 	if m.has("header.frame_id") {
@@ -128,7 +134,8 @@ func (m *message) cloud() (any, error) {
 		by = "rgb"
 	}
 	if by == "rgb" && sizes[color.datatype] != 4 {
-		return nil, fmt.Errorf("field %s of a cloud has %d bytes, not 4: %w", color.name, sizes[color.datatype], ErrCorrupt)
+		return nil, fmt.Errorf("field %s of a cloud has %d bytes, not 4: %w", color.name,
+			sizes[color.datatype], ErrCorrupt)
 	}
 	total := l.width * l.height
 	every := max(1, (total+maxPoints-1)/maxPoints)

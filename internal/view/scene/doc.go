@@ -1,15 +1,16 @@
-// Package scene makes simple pictures of messages that are no images, as values for a two-dimensional canvas that
-// marshal to JSON: points from above, maps, tracks, the tree of frames, bands of diagnostics, and the log.
+// Package scene makes simple pictures of messages that are no images, as values for a two-dimensional
+// canvas that marshal to JSON: points from above, maps, tracks, the tree of frames, bands of diagnostics,
+// and the log.
 //
-// It owns what the fields of these types mean, and what is wrong with them. Some scenes are of one message, others
-// are gathered from many. Its errors can be shown in the place of the scene. It knows neither files nor the network,
-// and starts no goroutine.
+// It owns what the fields of these types mean, and what is wrong with them. Some scenes are of one
+// message, others are gathered from many. Its errors can be shown in the place of the scene. It knows
+// neither files nor the network, and starts no goroutine.
 //
 // # Limits
 //
-// Messages may come from anywhere. A scene has at most 20000 points, 512 x 512 cells, 4000 points of a track, 2000
-// frames, 1000 names of diagnostics with 500 bands each, or 1000 lines of the log. What is beyond is thinned out or
-// left out, and the scene says so. Texts are cut after 1 KiB.
+// Messages may come from anywhere. A scene has at most 20000 points, 512 x 512 cells, 4000 points of a
+// track, 2000 frames, 1000 names of diagnostics with 500 bands each, or 1000 lines of the log. What is
+// beyond is thinned out or left out, and the scene says so. Texts are cut after 1 KiB.
 package scene
 
 import (
@@ -43,11 +44,11 @@ func (k Kind) Gathers() bool { return k == Track || k == Tree || k == Levels || 
 type Options struct {
 	// Start is the time that seconds are counted from.
 	Start rosbag.Time
-	// At is the playhead: the tree, the table of diagnostics and the log are as they were then. Zero means as they
-	// are at the end.
+	// At is the playhead: the tree, the table of diagnostics and the log are as they were then. Zero
+	// means as they are at the end.
 	At rosbag.Time
-	// Level, Node and Text filter the log: the least level, and what the name of the node and the line contain, in
-	// any case.
+	// Level, Node and Text filter the log: the least level, and what the name of the node and the line
+	// contain, in any case.
 	Level      int
 	Node, Text string
 }

@@ -19,8 +19,8 @@ type GridScene struct {
 	X   float64 `json:"x"`
 	Y   float64 `json:"y"`
 	Yaw float64 `json:"yaw"`
-	// Gray is Columns x Rows pixels, the upper row first: unknown is 128, free 255 and occupied 0. A pixel that
-	// stands for several cells shows the one that is occupied most.
+	// Gray is Columns x Rows pixels, the upper row first: unknown is 128, free 255 and occupied 0. A
+	// pixel that stands for several cells shows the one that is occupied most.
 	Columns int    `json:"columns"`
 	Rows    int    `json:"rows"`
 	Gray    []byte `json:"gray"`
@@ -29,10 +29,12 @@ type GridScene struct {
 // grid makes the scene of a nav_msgs/OccupancyGrid.
 func (m *message) grid() (any, error) {
 	s := &GridScene{
-		Kind: Grid, Width: m.integer("info.width"), Height: m.integer("info.height"), Resolution: m.number("info.resolution"),
-		X: m.number("info.origin.position.x"), Y: m.number("info.origin.position.y"),
+		Kind: Grid, Width: m.integer("info.width"), Height: m.integer("info.height"),
+		Resolution: m.number("info.resolution"),
+		X:          m.number("info.origin.position.x"), Y: m.number("info.origin.position.y"),
 	}
-	s.Yaw = yaw(m.number("info.origin.orientation.x"), m.number("info.origin.orientation.y"), m.number("info.origin.orientation.z"), m.number("info.origin.orientation.w"))
+	s.Yaw = yaw(m.number("info.origin.orientation.x"), m.number("info.origin.orientation.y"),
+		m.number("info.origin.orientation.z"), m.number("info.origin.orientation.w"))
 	if m.has("header.frame_id") {
 		s.Frame = m.text("header.frame_id")
 	}

@@ -31,8 +31,8 @@ type LevelsScene struct {
 type LevelsRow struct {
 	Name  string `json:"name"`
 	Worst int    `json:"worst"`
-	// Bands are a time, in seconds, to which another one belongs, and the level between them: 0 is ok, 1 warning,
-	// 2 error and 3 stale.
+	// Bands are a time, in seconds, to which another one belongs, and the level between them: 0 is ok, 1
+	// warning, 2 error and 3 stale.
 	Bands [][3]float64 `json:"bands"`
 
 	At       float64     `json:"at"`    // of the status

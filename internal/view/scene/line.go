@@ -12,7 +12,8 @@ import (
 const (
 	maxLine  = 4000 // points
 	maxPlace = 1e9  // meters: what is farther away is no place
-	// fastest is a speed above which a track has jumped, in meters per second, if it is by more than jump meters.
+	// fastest is a speed above which a track has jumped, in meters per second, if it is by more than jump
+	// meters.
 	fastest, jump = 50, 5
 )
 
@@ -163,8 +164,8 @@ type place struct {
 	degrees             bool         // they are longitude and latitude
 }
 
-// places are the fields that hold positions, by name. Of those with two names the third has to be there, too: a message
-// with x and y alone is not always a place.
+// places are the fields that hold positions, by name. Of those with two names the third has to be there,
+// too: a message with x and y alone is not always a place.
 var places = [][3]string{
 	{"pose.pose.position.x", "pose.pose.position.y"},
 	{"pose.position.x", "pose.position.y"},
@@ -221,7 +222,8 @@ func (p *place) read(payload []byte) (x, y float64, frame string, ok bool, err e
 	x, y = vx.Float(), vy.Float()
 	ok = isPlace(x, y)
 	if p.degrees {
-		ok = ok && math.Abs(x) <= 360 && math.Abs(y) <= 90 && (x != 0 || y != 0) // receivers say 0, 0 for nothing
+		// receivers say 0, 0 for nothing
+		ok = ok && math.Abs(x) <= 360 && math.Abs(y) <= 90 && (x != 0 || y != 0)
 		if p.status != nil {
 			status, err := p.status.Lookup(payload)
 			if err != nil {

@@ -94,7 +94,8 @@ func (l *logList) Add(m Message) error {
 	return nil
 }
 
-// wants reports whether a line is at least of the level, of the node, and has the text. Those are in lower case.
+// wants reports whether a line is at least of the level, of the node, and has the text. Those are in
+// lower case.
 func (o *Options) wants(level int, node, text string) bool {
 	return level >= o.Level && contains(node, o.Node) && contains(text, o.Text)
 }

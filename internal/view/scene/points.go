@@ -22,7 +22,8 @@ type PointsScene struct {
 	Count int    `json:"count"` // points here
 	// Box is the least x and y and the greatest x and y of the points, in meters.
 	Box [4]float64 `json:"box"`
-	// Places are x and y of each point as 16-bit numbers, little-endian, from 0 at the least to 65535 at the greatest.
+	// Places are x and y of each point as 16-bit numbers, little-endian, from 0 at the least to 65535 at
+	// the greatest.
 	Places []byte `json:"places"`
 	// Colors has for each point a number from 0 to 255, which stands for From to To of the field By; or three
 	// numbers for red, green and blue, if that is "rgb". It is empty without such a field.
@@ -78,8 +79,10 @@ func (c *collector) scene(frame, by string, total, every int) *PointsScene {
 	s.Box[0], s.Box[2] = limits(c.x)
 	s.Box[1], s.Box[3] = limits(c.y)
 	for i := range c.x {
-		s.Places = binary.LittleEndian.AppendUint16(s.Places, uint16(part(c.x[i], s.Box[0], s.Box[2], math.MaxUint16)))
-		s.Places = binary.LittleEndian.AppendUint16(s.Places, uint16(part(c.y[i], s.Box[1], s.Box[3], math.MaxUint16)))
+		s.Places = binary.LittleEndian.AppendUint16(s.Places,
+			uint16(part(c.x[i], s.Box[0], s.Box[2], math.MaxUint16)))
+		s.Places = binary.LittleEndian.AppendUint16(s.Places,
+			uint16(part(c.y[i], s.Box[1], s.Box[3], math.MaxUint16)))
 	}
 	switch {
 	case by == "rgb":
@@ -110,7 +113,8 @@ func (m *message) scan() (any, error) {
 	ranges := float32s(m.field("ranges").Wire())
 	by, intensities := "", float32s(nil)
 	if m.has("intensities") {
-		if intensities = m.field("intensities").Wire(); intensities.len() == ranges.len() && ranges.len() > 0 {
+		if intensities = m.field("intensities").Wire(); intensities.len() == ranges.len() &&
+			ranges.len() > 0 {
 			by = "intensity"
 		}
 	}

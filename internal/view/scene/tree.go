@@ -137,16 +137,19 @@ func (t *tree) Scene() any {
 	}
 	t.loops(s, children, placed)
 	if len(roots) > 1 {
-		s.Problems = append(s.Problems, fmt.Sprintf("there are %d trees that nothing connects: below %s", len(roots), wordList(roots)))
+		s.Problems = append(s.Problems,
+			fmt.Sprintf("there are %d trees that nothing connects: below %s", len(roots), wordList(roots)))
 	}
 	for i := range s.Frames {
 		if f := t.frames[s.Frames[i].Name]; f != nil && len(f.parents) > 1 {
 			s.Frames[i].Bad = true
-			s.Problems = append(s.Problems, fmt.Sprintf("%s has several parents: %s", f.name, wordList(f.parents)))
+			s.Problems = append(s.Problems,
+				fmt.Sprintf("%s has several parents: %s", f.name, wordList(f.parents)))
 		}
 		if f := t.frames[s.Frames[i].Name]; f != nil && len(f.publishers) > 1 && !f.static {
 			s.Frames[i].Bad = true
-			s.Problems = append(s.Problems, fmt.Sprintf("%s has several publishers: %s", f.name, wordList(f.publishers)))
+			s.Problems = append(s.Problems,
+				fmt.Sprintf("%s has several publishers: %s", f.name, wordList(f.publishers)))
 		}
 	}
 	if len(s.Problems) > maxProblems {
@@ -160,7 +163,8 @@ func (t *tree) Scene() any {
 const maxProblems = 20
 
 // place adds the frames below a parent. It does not call itself: a tree may be as deep as it has frames.
-func (t *tree) place(s *TreeScene, parent string, depth int, children map[string][]string, placed map[string]bool) {
+func (t *tree) place(s *TreeScene, parent string, depth int, children map[string][]string,
+	placed map[string]bool) {
 	type level struct {
 		names []string
 		depth int
@@ -188,7 +192,8 @@ func (t *tree) place(s *TreeScene, parent string, depth int, children map[string
 }
 
 func (t *tree) row(f *frame, depth int) TreeFrame {
-	row := TreeFrame{Name: f.name, Parent: f.parent, Depth: depth, Publishers: slices.Clone(f.publishers), Static: f.static, Count: f.count}
+	row := TreeFrame{Name: f.name, Parent: f.parent, Depth: depth, Publishers: slices.Clone(f.publishers),
+		Static: f.static, Count: f.count}
 	if took := f.last.Sub(f.first).Seconds(); took > 0 {
 		row.Rate = float64(f.count-1) / took
 	}
@@ -232,7 +237,8 @@ func (t *tree) loops(s *TreeScene, children map[string][]string, placed map[stri
 		for i := from; i < len(s.Frames); i++ {
 			s.Frames[i].Bad = s.Frames[i].Bad || slices.Contains(loop, s.Frames[i].Name)
 		}
-		s.Problems = append(s.Problems, "a loop, in which each is the parent of the next: "+wordList(append(loop, loop[0])))
+		s.Problems = append(s.Problems,
+			"a loop, in which each is the parent of the next: "+wordList(append(loop, loop[0])))
 	}
 }
 

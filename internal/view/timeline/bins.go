@@ -1,7 +1,8 @@
-// Package timeline counts the messages of topics in the bins of a time line, and finds where topics are silent.
+// Package timeline counts the messages of topics in the bins of a time line, and finds where topics are
+// silent.
 //
-// It computes, from values that its caller reads: the times and counts of chunks for an overview, the times of messages
-// where few chunks are in view. It knows neither files nor pages.
+// It computes, from values that its caller reads: the times and counts of chunks for an overview, the
+// times of messages where few chunks are in view. It knows neither files nor pages.
 package timeline
 
 import (
@@ -74,8 +75,8 @@ func (d *Density) Spread(row int, start, end rosbag.Time, n uint32) {
 	}
 }
 
-// Levels returns how dense a row is in each bin, on a scale of logarithms: 0 where there is nothing, 255 in its densest
-// bin. It is nil without messages.
+// Levels returns how dense a row is in each bin, on a scale of logarithms: 0 where there is nothing, 255
+// in its densest bin. It is nil without messages.
 func (d *Density) Levels(row int) []byte {
 	bins := d.rows[row]
 	if bins == nil {
@@ -88,14 +89,15 @@ func (d *Density) Levels(row int) []byte {
 	levels := make([]byte, len(bins))
 	for i, n := range bins {
 		if n > 0 {
-			levels[i] = byte(max(24, math.Round(255*math.Log1p(float64(n))/math.Log1p(most)))) // faint, but seen
+			// faint, but seen
+			levels[i] = byte(max(24, math.Round(255*math.Log1p(float64(n))/math.Log1p(most))))
 		}
 	}
 	return levels
 }
 
-// A gap is longer than gapPeriods periods of its topic, as in gobag info -v, and longer than leastGap: what a busy machine
-// holds up for a moment has not stopped.
+// A gap is longer than gapPeriods periods of its topic, as in gobag info -v, and longer than leastGap:
+// what a busy machine holds up for a moment has not stopped.
 const (
 	gapPeriods = 5
 	leastGap   = 500 * time.Millisecond
@@ -120,7 +122,8 @@ type Silence struct {
 	More int   // gaps that are not in Gaps
 }
 
-// NewSilence returns a Silence for a topic whose messages come once in a period. Without a period nothing is a gap.
+// NewSilence returns a Silence for a topic whose messages come once in a period. Without a period nothing
+// is a gap.
 func NewSilence(period time.Duration) *Silence {
 	if period <= 0 {
 		return &Silence{}
@@ -142,8 +145,8 @@ func (s *Silence) See(start, end rosbag.Time) {
 	s.begun = true
 }
 
-// Around returns the gaps, with those that are known from elsewhere before first, which was seen first, and after what was
-// seen last.
+// Around returns the gaps, with those that are known from elsewhere before first, which was seen first,
+// and after what was seen last.
 func (s *Silence) Around(known []Gap, first rosbag.Time) []Gap {
 	all := s.Gaps
 	for _, g := range known {

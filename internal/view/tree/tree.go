@@ -1,7 +1,8 @@
-// Package tree makes the tree of a message that a page shows: its fields with names, types and values, arrays in pages,
-// long texts cut with their length.
+// Package tree makes the tree of a message that a page shows: its fields with names, types and values,
+// arrays in pages, long texts cut with their length.
 //
-// It computes, from one payload. Whatever the message is, the tree has at most MaxNodes nodes and MaxDepth levels.
+// It computes, from one payload. Whatever the message is, the tree has at most MaxNodes nodes and
+// MaxDepth levels.
 package tree
 
 import (
@@ -41,8 +42,9 @@ type Node struct {
 	Note  string `json:"note,omitempty"`  // what is missing here, and why
 }
 
-// Make returns the tree of a payload. A payload that does not fit its type gives the tree up to there, and an error. With
-// a path it returns the value there: a page of PageSize elements of an array from one on, and a text of up to 64 KiB.
+// Make returns the tree of a payload. A payload that does not fit its type gives the tree up to there,
+// and an error. With a path it returns the value there: a page of PageSize elements of an array from one
+// on, and a text of up to 64 KiB.
 func Make(t *rosmsg.Type, payload []byte, path string, from int) (Node, error) {
 	b := builder{left: MaxNodes}
 	v := t.Message(payload)
@@ -135,7 +137,8 @@ func (b *builder) fields(n *Node, v rosmsg.Value, depth int) {
 			return
 		}
 		child := b.node(f.Name, join(n.Path, f.Name), f.Value, depth+1)
-		if names != nil && f.Value.Kind() == rosmsg.Array && f.Name != "name" && !f.Value.OfMessages() && f.Value.Len() == len(names) {
+		if names != nil && f.Value.Kind() == rosmsg.Array && f.Name != "name" && !f.Value.OfMessages() &&
+			f.Value.Len() == len(names) {
 			for i := range child.Nodes {
 				e := &child.Nodes[i]
 				name := names[child.From+i]
@@ -156,7 +159,8 @@ func (b *builder) fields(n *Node, v rosmsg.Value, depth int) {
 	}
 }
 
-// elementNames returns the names of elements that a message has for its other arrays, as sensor_msgs/JointState.
+// elementNames returns the names of elements that a message has for its other arrays, as
+// sensor_msgs/JointState.
 func elementNames(v rosmsg.Value) (names []string) {
 	field, err := v.Field("name")
 	if err != nil || field.Type() != "string[]" || field.Len() > 10*PageSize {
@@ -194,7 +198,9 @@ func (b *builder) elements(n *Node, v rosmsg.Value, depth int) {
 	}
 	if raw := v.Bytes(); raw != nil {
 		for i := n.From; i < min(size, n.From+most); i++ {
-			n.Nodes = append(n.Nodes, Node{Name: strconv.Itoa(i), Type: "uint8", Path: fmt.Sprintf("%s[%d]", n.Path, i), Text: strconv.Itoa(int(raw[i])), Plot: true})
+			n.Nodes = append(n.Nodes,
+				Node{Name: strconv.Itoa(i), Type: "uint8", Path: fmt.Sprintf("%s[%d]", n.Path, i),
+					Text: strconv.Itoa(int(raw[i])), Plot: true})
 		}
 		return
 	}

@@ -66,7 +66,8 @@ func (c *Clock) Frames(run []byte, _ int, _ time.Time) {
 		if len(frame) == stdmsg.FramePrefix+stdmsg.ClockBytes {
 			t := stdmsg.StampAt(frame, stdmsg.FramePrefix)
 			if jump := c.Set(t.Sub(rosbag.Time{})); jump != 0 {
-				c.log.Warn("the clock that play follows has jumped: play goes on where it is", zap.String("topic", c.topic),
+				c.log.Warn("the clock that play follows has jumped: play goes on where it is",
+					zap.String("topic", c.topic),
 					zap.Duration("by", jump), zap.Stringer("to", t))
 			}
 		}

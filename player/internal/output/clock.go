@@ -43,8 +43,9 @@ func (c *clockPublisher) close() {
 	}
 }
 
-// AdvertiseClock advertises the topic of the clock. If the bags have that topic, too, and it is selected by
-// name, both are published on it. With flood, play does not wait for time, and publishes the clock as often as messages.
+// AdvertiseClock advertises the topic of the clock. If the bags have that topic, too, and it is selected
+// by name, both are published on it. With flood, play does not wait for time, and publishes the clock as
+// often as messages.
 func (o *Output) AdvertiseClock(g stage.Graph, flood bool) error {
 	c := &clockPublisher{flood: flood}
 	name, err := g.Resolve(ClockTopic)
@@ -56,7 +57,8 @@ func (o *Output) AdvertiseClock(g stage.Graph, flood bool) error {
 	} else {
 		c.own = true
 		if c.topic, err = g.Advertise(tcpros.AdvertiseOptions{
-			Topic: ClockTopic, Type: stdmsg.ClockType, MD5Sum: stdmsg.ClockMD5, MessageDefinition: stdmsg.ClockDefinition, QueueFrames: clockQueue,
+			Topic: ClockTopic, Type: stdmsg.ClockType, MD5Sum: stdmsg.ClockMD5,
+			MessageDefinition: stdmsg.ClockDefinition, QueueFrames: clockQueue,
 		}, nil); err != nil {
 			return err
 		}

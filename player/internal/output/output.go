@@ -45,7 +45,8 @@ type Viewers interface {
 	Open(p *plan.Plan, topics []*plan.Topic)
 	// Show shows a message that was recorded at a time. The frame may change after the call.
 	Show(t *plan.Topic, recorded rosbag.Time, frame []byte)
-	// Jumped is called when play continues at another time in the bags. What is shown from now on is valid there.
+	// Jumped is called when play continues at another time in the bags. What is shown from now on is
+	// valid there.
 	Jumped(to rosbag.Time)
 	// Switched is called when a topic is published again, or is no longer published.
 	Switched(t *plan.Topic, off bool)
@@ -73,7 +74,8 @@ type Output struct {
 // New returns an output that has advertised nothing yet.
 func New(o Options) *Output {
 	out := &Output{
-		plan: o.Plan, head: o.Head, clockAll: o.ClockPerMessage, viewers: o.Viewers, wanted: o.Wanted, reuse: o.Reuse,
+		plan: o.Plan, head: o.Head, clockAll: o.ClockPerMessage, viewers: o.Viewers, wanted: o.Wanted,
+		reuse: o.Reuse,
 	}
 	if o.Stamps != nil {
 		out.stamper = &stamper{clock: o.Stamps, head: o.Head, maxLate: o.MaxLate, log: o.Log}

@@ -135,7 +135,8 @@ func (o *Output) AddSubscribers(all []control.TopicStats) {
 	}
 }
 
-// dropped returns how many messages subscribers of a topic did not get: from full queues, or because they could not be converted.
+// dropped returns how many messages subscribers of a topic did not get: from full queues, or because they
+// could not be converted.
 func (o *Output) dropped(t *Topic) uint64 {
 	return t.publication.Dropped() + o.wanted.Unconverted(t.Topic)
 }

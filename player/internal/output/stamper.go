@@ -25,10 +25,13 @@ type stamper struct {
 	maxLate time.Duration // the longest lateness of a message that its stamps hide
 	log     *zap.Logger
 
-	delay   time.Duration // how far the time line is behind the schedule
-	skews   clockSkews
-	reached rosbag.Time // the time in the graph of the last published message, or of the last jump if that came later
-	offsets []int       // of the stamps in the message that is being stamped
+	// how far the time line is behind the schedule
+	delay time.Duration
+	skews clockSkews
+	// the time in the graph of the last published message, or of the last jump if that came later
+	reached rosbag.Time
+	// of the stamps in the message that is being stamped
+	offsets []int
 }
 
 // onSchedule returns the moment for a message that has a deadline. late is how late the message is. A late

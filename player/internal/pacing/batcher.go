@@ -9,8 +9,9 @@ const (
 	MaxBatchDelay = 200 * time.Microsecond
 	GapWindow     = 64 // number of messages that the average covers
 
-	batchGap   = 150 * time.Microsecond
-	longestGap = 10 * time.Millisecond // longer gaps count as this, so that the average recovers quickly after a pause
+	batchGap = 150 * time.Microsecond
+	// longer gaps count as this, so that the average recovers quickly after a pause
+	longestGap = 10 * time.Millisecond
 )
 
 // Batcher measures the message rate and decides when to batch. The zero value is ready.

@@ -21,8 +21,9 @@ const (
 	maxPoll      = time.Hour            // a timeout that fits a timespec on every platform
 )
 
-// The kernel wakes the thread some microseconds after the deadline that it was given. So the sleeper gives it a
-// deadline that is earlier by the lead, the median latency of a wake-up, and spins when it wakes up early.
+// The kernel wakes the thread some microseconds after the deadline that it was given. So the sleeper
+// gives it a deadline that is earlier by the lead, the median latency of a wake-up, and spins when it
+// wakes up early.
 const (
 	// ADR 0130: half of the wake-ups are later than their median.
 	maxLead  = 50 * time.Microsecond // bounds the time that the sleeper spins before a deadline
@@ -132,7 +133,8 @@ func (s *threadSleeper) SleepUntil(deadline time.Duration) {
 		if left <= maxNanosleep {
 			switch {
 			case left <= s.lead:
-				s.lead = max(s.lead-leadStep, 0) // no sleep corrects the lead; if all waits are this short, the thread must not only spin
+				// no sleep corrects the lead; if all waits are this short, the thread must not only spin
+				s.lead = max(s.lead-leadStep, 0)
 			case !s.nanosleep(deadline - s.lead):
 				continue // the Go scheduler signals its threads
 			}
@@ -150,7 +152,8 @@ func (s *threadSleeper) SleepUntil(deadline time.Duration) {
 // nanosleep sleeps until a time. It returns false if a signal interrupted it.
 func (s *threadSleeper) nanosleep(until time.Duration) bool {
 	ts := unix.NsecToTimespec(int64(s.offset + until))
-	if err := unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &ts, nil); errors.Is(err, unix.EINTR) {
+	if err := unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &ts, nil); errors.Is(err,
+		unix.EINTR) {
 		return false
 	}
 	s.learn(s.Now() - until)

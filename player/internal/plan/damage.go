@@ -15,7 +15,8 @@ import (
 func (p *Plan) addOpenDamage(b *Bag) {
 	for _, err := range b.Source.Info().Damage {
 		if errors.Is(err, rosbag.ErrUnindexed) {
-			p.Log.Info("bag was not closed, or is still being recorded: played as far as it goes", zap.String("bag", b.Name))
+			p.Log.Info("bag was not closed, or is still being recorded: played as far as it goes",
+				zap.String("bag", b.Name))
 			continue
 		}
 		p.Damage = append(p.Damage, &control.DamageError{Bag: b.Name, Err: err})

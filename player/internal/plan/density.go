@@ -24,7 +24,8 @@ func (p *Plan) Density(zero rosbag.Time, length time.Duration, n int) []uint64 {
 				}
 			}
 			if count > 0 {
-				spread(sum, float64(span.Start.Sub(zero))/part, float64(span.End.Sub(zero))/part, float64(count))
+				spread(sum, float64(span.Start.Sub(zero))/part, float64(span.End.Sub(zero))/part,
+					float64(count))
 			}
 		}
 	}

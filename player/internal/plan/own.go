@@ -43,7 +43,8 @@ func (o ownTopics) report(log *zap.Logger) {
 	}
 	if len(recorded) > 0 {
 		slices.Sort(recorded)
-		log.Info("left out of the bags, because goplay itself publishes it; --topics plays it nevertheless", loglimit.Each(),
+		log.Info("left out of the bags, because goplay itself publishes it; --topics plays it nevertheless",
+			loglimit.Each(),
 			zap.Strings("topics", recorded))
 	}
 }

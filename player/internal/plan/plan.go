@@ -63,9 +63,12 @@ type Options struct {
 	Start, Duration        time.Duration
 	PauseTopics            []string
 	ClockTopics            []string
-	Own                    []string // topics that play itself publishes, before resolution; selected only if Topics or Types are given
-	FindStamps             bool     // find where the stamps are in the messages of each topic
-	CopyStamped            bool     // the stamps of messages will be set when they are published
+	// topics that play itself publishes, before resolution; selected only if Topics or Types are given
+	Own []string
+	// find where the stamps are in the messages of each topic
+	FindStamps bool
+	// the stamps of messages will be set when they are published
+	CopyStamped bool
 }
 
 // Bag is the part of the plan for one bag.
@@ -77,18 +80,25 @@ type Bag struct {
 
 // Topic is a topic as published.
 type Topic struct {
-	Name             topicname.InGraph // under which the topic is published
-	UnresolvedName   string            // before resolution
-	RecordedName     topicname.InBag   // of the first connection
-	Type             string
-	MD5Sum           string
-	Definition       string
-	Stamps           *rosmsg.HeaderStamps // where stamps are in a message; nil if messages have none or no option sets stamps
-	Latching         bool
-	StartsWithHeader bool // the messages begin with a std_msgs/Header
-	Pauses           bool // one of its routes has pauses set
-	Number           int  // its index in Plan.Topics
-	publishers       map[PublisherID]*Publisher
+	// under which the topic is published
+	Name topicname.InGraph
+	// before resolution
+	UnresolvedName string
+	// of the first connection
+	RecordedName topicname.InBag
+	Type         string
+	MD5Sum       string
+	Definition   string
+	// where stamps are in a message; nil if messages have none or no option sets stamps
+	Stamps   *rosmsg.HeaderStamps
+	Latching bool
+	// the messages begin with a std_msgs/Header
+	StartsWithHeader bool
+	// one of its routes has pauses set
+	Pauses bool
+	// its index in Plan.Topics
+	Number     int
+	publishers map[PublisherID]*Publisher
 }
 
 // PublisherID identifies an original publisher of a topic. A node that reconnects, or
@@ -107,13 +117,18 @@ type Publisher struct {
 
 // Route maps one connection of a bag to a topic.
 type Route struct {
-	Bag       *Bag
-	Conn      *rosbag.Connection
-	name      string     // of the topic, as published
-	Topic     *Topic     // nil if reason is set
-	Publisher *Publisher // nil if reason is set
-	Reason    string     // why the connection cannot be played, empty if it can
-	remedy    string     // the option that makes it playable, and the option that it has to precede; empty if there is none
+	Bag  *Bag
+	Conn *rosbag.Connection
+	// of the topic, as published
+	name string
+	// nil if reason is set
+	Topic *Topic
+	// nil if reason is set
+	Publisher *Publisher
+	// why the connection cannot be played, empty if it can
+	Reason string
+	// the option that makes it playable, and the option that it has to precede; empty if there is none
+	remedy string
 
 	Pauses  bool // Options.PauseTopics
 	Clocked bool // Options.ClockTopics
@@ -126,7 +141,8 @@ type Route struct {
 // the name to publish under. New reads from the bags; when ctx ends between two reads, it
 // returns the error of ctx. A plan that comes with ErrNoMessages has the damage that was
 // found while opening the bags.
-func New(ctx context.Context, o Options, bags []*source.Recording, resolve func(string) (string, error)) (*Plan, error) {
+func New(ctx context.Context, o Options, bags []*source.Recording,
+	resolve func(string) (string, error)) (*Plan, error) {
 	selection, err := newSelection(&o)
 	if err != nil {
 		return nil, err
@@ -163,7 +179,8 @@ func New(ctx context.Context, o Options, bags []*source.Recording, resolve func(
 	p.own.report(o.Log)
 	if latest.Before(p.Start) {
 		o.Log.Warn("the bags end before the time at which play begins: choose an earlier --start",
-			zap.Duration("start", o.Start), zap.Duration("length", latest.Sub(earliest).Truncate(time.Millisecond)))
+			zap.Duration("start", o.Start),
+			zap.Duration("length", latest.Sub(earliest).Truncate(time.Millisecond)))
 	}
 	if !found {
 		return p, cmp.Or[error](selection.nothing(p.recorded()), ErrNoMessages)
@@ -194,13 +211,15 @@ func (p *Plan) recorded() []string {
 // addRoutes adds the routes of a bag, and reports whether it has messages in the window.
 // With late, which means that the window begins after the start of the bags, it adds the
 // latched messages before the window to state.
-func (p *Plan) addRoutes(ctx context.Context, b *Bag, late bool, resolve func(string) (string, error), state *State) (found bool, err error) {
+func (p *Plan) addRoutes(ctx context.Context, b *Bag, late bool, resolve func(string) (string, error),
+	state *State) (found bool, err error) {
 	chosen := map[*rosbag.Connection]bool{}
 	for _, c := range b.Source.Connections() {
 		chosen[c] = p.selection.selects(c)
 		if chosen[c] && !p.selection.asksFor() {
 			name, err := resolve(p.selection.name(c))
-			chosen[c] = err != nil || !p.own.has(topicname.InGraph(name)) // a name that cannot be resolved is reported as unplayable
+			// a name that cannot be resolved is reported as unplayable
+			chosen[c] = err != nil || !p.own.has(topicname.InGraph(name))
 		}
 	}
 	present := p.connectionsInWindow(ctx, b.Source)
@@ -212,7 +231,8 @@ func (p *Plan) addRoutes(ctx context.Context, b *Bag, late bool, resolve func(st
 			if ctx.Err() != nil {
 				return false, ctx.Err()
 			}
-			before[c] = &rosbag.Message{Conn: c, Time: m.Time, Frame: slices.Clone(m.Frame)} // without its chunk
+			// without its chunk
+			before[c] = &rosbag.Message{Conn: c, Time: m.Time, Frame: slices.Clone(m.Frame)}
 		}
 	}
 	for _, c := range b.Source.Connections() {
@@ -253,15 +273,18 @@ func (p *Plan) route(b *Bag, c *rosbag.Connection, resolve func(string) (string,
 	name, recorded := topicname.InGraph(full), topicname.InBag(c.Topic)
 	t := p.Topic(name)
 	if t == nil {
-		t = &Topic{Name: name, UnresolvedName: unresolved, RecordedName: recorded, Type: typ, MD5Sum: md5, Number: len(p.Topics), publishers: map[PublisherID]*Publisher{}}
+		t = &Topic{Name: name, UnresolvedName: unresolved, RecordedName: recorded, Type: typ, MD5Sum: md5,
+			Number: len(p.Topics), publishers: map[PublisherID]*Publisher{}}
 		p.byName[name] = t
 		p.Topics = append(p.Topics, t)
 	}
 	if t.MD5Sum != md5 {
-		reason := fmt.Sprintf("the topic is played as %s [%s], this connection is %s [%s]", t.Type, t.MD5Sum, typ, md5)
+		reason := fmt.Sprintf("the topic is played as %s [%s], this connection is %s [%s]", t.Type, t.MD5Sum,
+			typ, md5)
 		switch {
 		case t.RecordedName != recorded:
-			reason += fmt.Sprintf("; %s and %s were recorded as two: give them two names", t.RecordedName, c.Topic)
+			reason += fmt.Sprintf("; %s and %s were recorded as two: give them two names", t.RecordedName,
+				c.Topic)
 		case t.Type != typ:
 			r.remedy = fmt.Sprintf("--rename %s:%s=%s_%s", c.Topic, typ, c.Topic, path.Base(typ))
 			if rule, _ := p.selection.rule(c); rule != nil { // the first that matches applies
@@ -336,6 +359,8 @@ func (p *Plan) Keys() map[*Topic][]PublisherID {
 // unplayable marks the connection as unplayable and logs the reason.
 func (r *Route) unplayable(log *zap.Logger, reason string) {
 	r.Topic, r.Publisher, r.Reason = nil, nil, reason
-	log.Warn("connection cannot be played", loglimit.Each(), zap.String("topic", r.name), zap.String("type", r.Conn.Header.Type()),
-		zap.String("bag", r.Bag.Name), zap.String("callerid", r.Conn.Header.CallerID()), zap.String("reason", reason))
+	log.Warn("connection cannot be played", loglimit.Each(), zap.String("topic", r.name),
+		zap.String("type", r.Conn.Header.Type()),
+		zap.String("bag", r.Bag.Name), zap.String("callerid", r.Conn.Header.CallerID()),
+		zap.String("reason", reason))
 }

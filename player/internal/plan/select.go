@@ -95,20 +95,24 @@ func (s *selection) report(log *zap.Logger, recorded []string) {
 		{"exclude", s.exclude.set.Unmatched()},
 	} {
 		if len(part.nothing) > 0 {
-			fields := []zap.Field{loglimit.Each(), zap.String("option", part.option), zap.Strings("values", part.nothing)}
+			fields := []zap.Field{loglimit.Each(), zap.String("option", part.option),
+				zap.Strings("values", part.nothing)}
 			if near := nearTopics(part.nothing, recorded); part.option != "type" && len(near) > 0 {
 				fields = append(fields, zap.Strings("nearest", near))
 			}
 			log.Warn("nothing in the bags fits", fields...)
 		}
 	}
-	both := slices.DeleteFunc(topicmatch.BothForms(recorded), func(topic string) bool { return !s.topics.means(topic) && !s.exclude.means(topic) })
+	both := slices.DeleteFunc(topicmatch.BothForms(recorded),
+		func(topic string) bool { return !s.topics.means(topic) && !s.exclude.means(topic) })
 	if len(both) > 0 {
-		log.Warn("topics are recorded with a leading slash and without; both are meant", loglimit.Each(), zap.Strings("topics", both))
+		log.Warn("topics are recorded with a leading slash and without; both are meant", loglimit.Each(),
+			zap.Strings("topics", both))
 	}
 	for _, r := range s.rename {
 		if !r.Used() {
-			log.Warn("nothing in the bags fits", loglimit.Each(), zap.String("option", "rename"), zap.Strings("values", []string{r.Text}))
+			log.Warn("nothing in the bags fits", loglimit.Each(), zap.String("option", "rename"),
+				zap.Strings("values", []string{r.Text}))
 		}
 	}
 }
@@ -183,7 +187,8 @@ type DenyError struct {
 
 // Error implements error.
 func (e *DenyError) Error() string {
-	return fmt.Sprintf("not to be played: %s. Leave them out with -x: --deny forbids them", strings.Join(e.Topics, ", "))
+	return fmt.Sprintf("not to be played: %s. Leave them out with -x: --deny forbids them",
+		strings.Join(e.Topics, ", "))
 }
 
 // Denied returns an error if the plan has a topic that must not be played. It checks the
@@ -212,7 +217,8 @@ func (p *Plan) Denied() error {
 // compared as in stock, but the leading slash is optional on either side.
 func (p *Plan) applyRouteOptions(o *Options) {
 	names := func(list []string, recorded string) bool {
-		return slices.ContainsFunc(list, func(name string) bool { return topicmatch.Rooted(name) == topicmatch.Rooted(recorded) })
+		return slices.ContainsFunc(list,
+			func(name string) bool { return topicmatch.Rooted(name) == topicmatch.Rooted(recorded) })
 	}
 	for r := range p.routes() {
 		r.Pauses = names(o.PauseTopics, r.Conn.Topic)
@@ -234,7 +240,8 @@ func (p *Plan) Awaited(all bool) ([]*Topic, error) {
 		}
 	}
 	if never := p.selection.wait.set.Unmatched(); len(never) > 0 {
-		return nil, &control.OptionError{Option: "WaitFor", Reason: "names what is not played: " + strings.Join(never, ", ")}
+		return nil, &control.OptionError{Option: "WaitFor",
+			Reason: "names what is not played: " + strings.Join(never, ", ")}
 	}
 	return wanted, nil
 }

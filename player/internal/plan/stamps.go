@@ -19,7 +19,8 @@ func (t *Topic) headerStamps() (*rosmsg.HeaderStamps, error) {
 		return nil, err
 	}
 	if typ.MD5Sum() != t.MD5Sum && t.MD5Sum != tcpros.AnyMD5 {
-		return nil, fmt.Errorf("the definition of %s has md5sum %s, the messages are of %s", t.Type, typ.MD5Sum(), t.MD5Sum)
+		return nil, fmt.Errorf("the definition of %s has md5sum %s, the messages are of %s", t.Type,
+			typ.MD5Sum(), t.MD5Sum)
 	}
 	return typ.HeaderStamps(), nil
 }
@@ -30,7 +31,8 @@ func (p *Plan) findStamps() {
 	for _, t := range p.Topics {
 		var err error
 		if t.Stamps, err = t.headerStamps(); err != nil {
-			p.Log.Warn("the stamps of a topic stay as they were recorded", loglimit.Each(), zap.String("topic", string(t.Name)), zap.Error(err))
+			p.Log.Warn("the stamps of a topic stay as they were recorded", loglimit.Each(),
+				zap.String("topic", string(t.Name)), zap.Error(err))
 		}
 	}
 }

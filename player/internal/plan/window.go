@@ -86,7 +86,8 @@ func (p *Plan) lastStamp(ctx context.Context) rosbag.Time {
 		for i := range order {
 			order[i] = i
 		}
-		slices.SortFunc(order, func(x, y int) int { return b.Source.Span(y).End.Compare(b.Source.Span(x).End) })
+		slices.SortFunc(order,
+			func(x, y int) int { return b.Source.Span(y).End.Compare(b.Source.Span(x).End) })
 		for _, i := range order {
 			span := b.Source.Span(i)
 			if ctx.Err() != nil || span.End.Before(p.Start) || !best.Before(span.End) {
@@ -114,5 +115,6 @@ func (b *Bag) Playable(c *rosbag.Connection) bool {
 
 // Plays reports whether a span holds a message that may be published.
 func (b *Bag) Plays(span *rosbag.Span) bool {
-	return slices.ContainsFunc(span.Counts, func(n rosbag.ConnCount) bool { return n.Count > 0 && b.Playable(n.Conn) })
+	return slices.ContainsFunc(span.Counts,
+		func(n rosbag.ConnCount) bool { return n.Count > 0 && b.Playable(n.Conn) })
 }

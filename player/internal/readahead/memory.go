@@ -24,7 +24,8 @@ const (
 	maxFreeBytes = maxAheadBytes
 )
 
-// Mangle makes Put overwrite what it gets, memory of any size, so that tests find messages that are used too long.
+// Mangle makes Put overwrite what it gets, memory of any size, so that tests find messages that are used
+// too long.
 var Mangle bool
 
 // Take implements rosbag.Memory. It does not return memory that is far too large: the bounds of the queue are

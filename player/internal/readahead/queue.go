@@ -40,33 +40,49 @@ func (it *Item) Memory() bool { return it.Route == nil && it.Jump == nil }
 // Jump moves play to another position: after a seek or a step back, or at the end of a
 // pass. At the end of a pass, Pos of the item is the position where the pass ends.
 type Jump struct {
-	EndOfPass bool           // the jump begins the next pass of a loop
-	To        time.Duration  // the position where play continues
-	Step      bool           // publish the message there even while paused
-	Shift     time.Duration  // what is added to stamps from here on, see Options.LoopShift
-	Latched   []plan.Latched // latched messages valid at To, oldest first; other publishers have no latched message there
+	// the jump begins the next pass of a loop
+	EndOfPass bool
+	// the position where play continues
+	To time.Duration
+	// publish the message there even while paused
+	Step bool
+	// what is added to stamps from here on, see Options.LoopShift
+	Shift time.Duration
+	// latched messages valid at To, oldest first; other publishers have no latched message there
+	Latched []plan.Latched
 }
 
 // Queue holds the items that are read ahead: one goroutine pushes, one pops. A new read
 // request begins a new epoch, which discards all items of the epoch before.
 type Queue struct {
 	maxBytes, maxItems int
-	firstBytes         int                       // bytes that Push may fill at the beginning of an epoch, up to maxBytes
-	OnSlow             func(waits time.Duration) // called after 3 s of waiting in Pop or Peek, and every 30 s; may be nil
-	LastWait           time.Duration             // how long the last Pop waited; only for the goroutine that pops
+	// bytes that Push may fill at the beginning of an epoch, up to maxBytes
+	firstBytes int
+	// called after 3 s of waiting in Pop or Peek, and every 30 s; may be nil
+	OnSlow func(waits time.Duration)
+	// how long the last Pop waited; only for the goroutine that pops
+	LastWait time.Duration
 
-	mu           sync.Mutex
-	ring         ring
-	window       int // bytes that Push may fill: firstBytes plus the bytes that were popped in this epoch, up to maxBytes
-	epoch        uint64
-	closed       bool // no more items come in this epoch
-	epochStart   bool // nothing was popped yet in this epoch
-	starved      uint64
-	starvedSince time.Time     // when Pop began to wait for the reader; zero while Pop does not wait
-	popWaiting   bool          // Pop, Peek or AwaitRestart waits for notEmpty
-	pushWaiting  bool          // Push waits for notFull
-	notEmpty     chan struct{} // gets a token by a Push while popWaiting is set, by Close and by restart
-	notFull      chan struct{} // gets a token by a Pop that has made room, and by restart
+	mu   sync.Mutex
+	ring ring
+	// bytes that Push may fill: firstBytes plus the bytes that were popped in this epoch, up to maxBytes
+	window int
+	epoch  uint64
+	// no more items come in this epoch
+	closed bool
+	// nothing was popped yet in this epoch
+	epochStart bool
+	starved    uint64
+	// when Pop began to wait for the reader; zero while Pop does not wait
+	starvedSince time.Time
+	// Pop, Peek or AwaitRestart waits for notEmpty
+	popWaiting bool
+	// Push waits for notFull
+	pushWaiting bool
+	// gets a token by a Push while popWaiting is set, by Close and by restart
+	notEmpty chan struct{}
+	// gets a token by a Pop that has made room, and by restart
+	notFull chan struct{}
 }
 
 // NewQueue returns a queue that is full when it has maxItems items, or when their cost is maxBytes.
@@ -77,8 +93,8 @@ func NewQueue(maxBytes, maxItems int) *Queue {
 	}
 }
 
-// Push waits for room and adds the item. It reports false if ctx or the epoch of the item
-// ended before. A message larger than the bound is accepted when no other is queued. Memory ends no wait of Pop.
+// Push waits for room and adds the item. It reports false if ctx or the epoch of the item ended before. A
+// message larger than the bound is accepted when no other is queued. Memory ends no wait of Pop.
 func (q *Queue) Push(ctx context.Context, it Item) bool {
 	cost := it.cost()
 	for {

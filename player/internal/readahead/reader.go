@@ -145,10 +145,14 @@ type pass struct {
 	limit   time.Duration // the last position
 	latched plan.State    // for arrival
 
-	count int           // messages queued
-	paid  int           // bytes of memory that queued messages cost, and that was not queued itself
-	found bool          // a message was read
-	last  time.Duration // position of the latest message that was read; before the first one, of the beginning of the pass
+	// messages queued
+	count int
+	// bytes of memory that queued messages cost, and that was not queued itself
+	paid int
+	// a message was read
+	found bool
+	// position of the latest message that was read; before the first one, of the beginning of the pass
+	last time.Duration
 }
 
 // passEnd is where a pass ends.
@@ -247,8 +251,8 @@ func (p *pass) queueMessages(ctx context.Context) bool {
 	return !p.request.isSuperseded() && p.pushArrival(ctx, transport.Forever) && ctx.Err() == nil
 }
 
-// pushMemory queues the memory that cursors have left, behind all messages in it. It costs nothing in the queue:
-// what messages have not paid for, at least by half, it forgets. These are copies, or not played.
+// pushMemory queues the memory that cursors have left, behind all messages in it. It costs nothing in the
+// queue: what messages have not paid for, at least by half, it forgets. These are copies, or not played.
 func (p *pass) pushMemory(ctx context.Context) bool {
 	left := p.memory.left
 	p.memory.left = left[:0]

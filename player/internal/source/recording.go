@@ -54,7 +54,8 @@ func NewCache() *bagfmt.Cache { return bagfmt.NewCache(cacheChunkBytes, cacheFra
 // New makes a Recording of s, which errors and log lines call name. The caller keeps s usable until Run has
 // returned. New reads the marks of the recording, and gives up when ctx ends.
 func New(ctx context.Context, name string, s rosbag.Indexed) (*Recording, error) {
-	marks, _, err := note.ReadMarks(s, func(error) error { return ctx.Err() }) // without damaged ones: play reports these
+	// without damaged ones: play reports these
+	marks, _, err := note.ReadMarks(s, func(error) error { return ctx.Err() })
 	if err != nil {
 		return nil, &OpenError{Bag: name, Err: err}
 	}

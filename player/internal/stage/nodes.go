@@ -38,8 +38,10 @@ type ManyNodes struct {
 
 // NewManyNodes returns a graph whose nodes are opened by open. node publishes the clock, and messages
 // that were recorded without a caller ID.
-func NewManyNodes(node *tcpros.Node, open func(ctx context.Context, name string) (*tcpros.Node, error), log *zap.Logger) *ManyNodes {
-	return &ManyNodes{OneNode: OneNode{node}, log: log, open: open, byCaller: map[string]*tcpros.Node{}, topics: map[*tcpros.Node][]string{}}
+func NewManyNodes(node *tcpros.Node, open func(ctx context.Context, name string) (*tcpros.Node, error),
+	log *zap.Logger) *ManyNodes {
+	return &ManyNodes{OneNode: OneNode{node}, log: log, open: open, byCaller: map[string]*tcpros.Node{},
+		topics: map[*tcpros.Node][]string{}}
 }
 
 // Publishers implements Graph.
@@ -137,7 +139,8 @@ func nodeName(caller string) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	if base := &parts[len(parts)-1]; !strings.ContainsAny((*base)[:1], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+	if base := &parts[len(parts)-1]; !strings.ContainsAny((*base)[:1],
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
 		*base = "n" + *base // the name of a node begins with a letter
 	}
 	name := "/" + strings.Join(parts, "/")

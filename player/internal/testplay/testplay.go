@@ -142,7 +142,9 @@ func OpenBags(tb testing.TB, bags ...[]byte) []*source.Recording {
 	tb.Helper()
 	var open []*source.Recording
 	for i, data := range bags {
-		open = append(open, Open(tb, fmt.Sprintf("bag%d", i), bytes.NewReader(data), int64(len(data)), bagfmt.ReaderOptions{}))
+		open = append(open,
+			Open(tb, fmt.Sprintf("bag%d", i), bytes.NewReader(data), int64(len(data)),
+				bagfmt.ReaderOptions{}))
 	}
 	return open
 }
@@ -224,7 +226,8 @@ func Resolve(name string) (string, error) {
 }
 
 // HeaderBlock is what definitions with a header have after them.
-var HeaderBlock = "\n" + strings.Repeat("=", 80) + "\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n"
+var HeaderBlock = "\n" + strings.Repeat("=", 80) +
+	"\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n"
 
 // TFMD5 is that of tf2_msgs/TFMessage and tf/tfMessage.
 const TFMD5 = "94810edda583a504dfda3829e70d7eec"

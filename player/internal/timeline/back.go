@@ -24,7 +24,8 @@ func newSpansByTime(b *plan.Bag) *spansByTime {
 			c.spans = append(c.spans, i)
 		}
 	}
-	slices.SortStableFunc(c.spans, func(x, y int) int { return b.Source.Span(x).Start.Compare(b.Source.Span(y).Start) })
+	slices.SortStableFunc(c.spans,
+		func(x, y int) int { return b.Source.Span(x).Start.Compare(b.Source.Span(y).Start) })
 	c.maxEnd = make([]rosbag.Time, len(c.spans))
 	for n, i := range c.spans {
 		c.maxEnd[n] = b.Source.Span(i).End
@@ -37,7 +38,8 @@ func newSpansByTime(b *plan.Bag) *spansByTime {
 
 // countBefore returns the number of spans that begin before t.
 func (c *spansByTime) countBefore(t rosbag.Time) int {
-	return sort.Search(len(c.spans), func(n int) bool { return !c.bag.Source.Span(c.spans[n]).Start.Before(t) })
+	return sort.Search(len(c.spans),
+		func(n int) bool { return !c.bag.Source.Span(c.spans[n]).Start.Before(t) })
 }
 
 // lastBefore returns the time of the latest message before t.

@@ -116,8 +116,10 @@ func (o *Order) sortTime(m *rosbag.Message, r *plan.Route) rosbag.Time {
 	}
 	if !o.farStamps[r.Topic] {
 		o.farStamps[r.Topic] = true
-		o.plan.Log.Warn("stamps are too far from the time of receipt: such messages keep that time", loglimit.Each(),
-			zap.String("topic", string(r.Topic.Name)), zap.Duration("by", off), zap.Duration("reach", o.Reach))
+		o.plan.Log.Warn("stamps are too far from the time of receipt: such messages keep that time",
+			loglimit.Each(),
+			zap.String("topic", string(r.Topic.Name)), zap.Duration("by", off),
+			zap.Duration("reach", o.Reach))
 	}
 	return m.Time
 }

@@ -93,8 +93,9 @@ func (h *Head) PlayTime(from, to time.Duration) time.Duration {
 	return h.rates.playTime(from, to, h.schedule.Rate)
 }
 
-// setRate sets the bag time per wall time, without a jump: play counts from its position, now. For a new rate together
-// with a jump, call setRate before startAt: startAt may let play begin later than now, which setRate would undo.
+// setRate sets the bag time per wall time, without a jump: play counts from its position, now. For a new
+// rate together with a jump, call setRate before startAt: startAt may let play begin later than now,
+// which setRate would undo.
 func (h *Head) setRate(rate float64, now time.Duration) {
 	pos := h.Position(now)
 	h.rates.end(h.schedule.Rate, pos)

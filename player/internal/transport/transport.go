@@ -19,8 +19,9 @@ type Place struct {
 	Rank  int
 }
 
-// Loop says what to do at the end of a pass. A Transport changes and reads On, From and To. It passes the Loop on in each
-// ReadRequest, to the reader, which reads all fields; Shift and Immediate are for the reader only.
+// Loop says what to do at the end of a pass. A Transport changes and reads On, From and To. It passes the
+// Loop on in each ReadRequest, to the reader, which reads all fields; Shift and Immediate are for the
+// reader only.
 type Loop struct {
 	On        bool
 	From, To  time.Duration // the repeated range; To is Forever for the last message
@@ -78,7 +79,8 @@ type reading struct {
 
 // New returns a transport before its first message.
 func New(o Options) *Transport {
-	return &Transport{head: Head{schedule: o.Schedule}, loop: o.Loop, skipEmpty: o.SkipEmpty, pauseOnTopics: o.PauseOnTopics}
+	return &Transport{head: Head{schedule: o.Schedule}, loop: o.Loop, skipEmpty: o.SkipEmpty,
+		pauseOnTopics: o.PauseOnTopics}
 }
 
 // Load sets the time of the first message, and how long after it the last one is.
@@ -194,8 +196,9 @@ func (t *Transport) SetLoop(on bool, now time.Duration) Effects {
 func (t *Transport) SetLoopRange(from, to, now time.Duration) (Effects, error) {
 	from, to = max(from, 0), min(to, t.head.length)
 	if from >= to {
-		return Effects{}, fmt.Errorf("a loop from %v to %v: its end has to be after its beginning, and both in the %v that are played",
-			from, to, t.head.length)
+		return Effects{},
+			fmt.Errorf("a loop from %v to %v: its end has to be after its beginning, and both in the %v that are played",
+				from, to, t.head.length)
 	}
 	t.loop.From, t.loop.To = from, to
 	if to == t.head.length {

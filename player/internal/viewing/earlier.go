@@ -60,7 +60,8 @@ func (v *Viewing) readEarlier(ctx context.Context, jumped <-chan struct{}) {
 		select {
 		case r := <-v.earlier:
 			status := v.control.Status()
-			r.answer <- v.read(ctx, status.BagTime, func(route *plan.Route) bool { return route.Topic == r.feed.topic })
+			r.answer <- v.read(ctx, status.BagTime,
+				func(route *plan.Route) bool { return route.Topic == r.feed.topic })
 		case <-jumped:
 			v.showEarlier(ctx)
 		case <-ctx.Done():
@@ -101,7 +102,8 @@ func (v *Viewing) showEarlier(ctx context.Context) {
 
 // read returns the latest message, at a time or before, of each publisher whose route is wanted, the
 // oldest first. Damage is left out: play reports it.
-func (v *Viewing) read(ctx context.Context, at rosbag.Time, want func(*plan.Route) bool) (frames []live.Frame) {
+func (v *Viewing) read(ctx context.Context, at rosbag.Time,
+	want func(*plan.Route) bool) (frames []live.Frame) {
 	var state plan.State
 	for _, b := range v.plan.Bags {
 		source, ok := b.Source.(rosbag.Latest)
@@ -125,7 +127,9 @@ func (v *Viewing) read(ctx context.Context, at rosbag.Time, want func(*plan.Rout
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, l := range state.Sorted() {
-		frames = append(frames, live.Frame{Channel: v.feeds[l.Route.Topic.Number].Channel().ID, Time: l.Recorded, Payload: l.Frame[stdmsg.FramePrefix:]})
+		frames = append(frames,
+			live.Frame{Channel: v.feeds[l.Route.Topic.Number].Channel().ID, Time: l.Recorded,
+				Payload: l.Frame[stdmsg.FramePrefix:]})
 	}
 	return frames
 }

@@ -1,8 +1,8 @@
-// Package wanted deals with subscribers that want other definitions than those of the bags: it says which case it is and what
-// helps, and makes what they want of the messages.
+// Package wanted deals with subscribers that want other definitions than those of the bags: it says which
+// case it is and what helps, and makes what they want of the messages.
 //
-// A Desk has a lock of its own. It is asked by the goroutines that accept subscribers, once for each subscriber; conversions
-// are called by whoever publishes.
+// A Desk has a lock of its own. It is asked by the goroutines that accept subscribers, once for each
+// subscriber; conversions are called by whoever publishes.
 package wanted
 
 import (
@@ -62,7 +62,8 @@ type Options struct {
 
 // New returns a desk for the topics of a plan.
 func New(o Options, p *plan.Plan) *Desk {
-	d := &Desk{convert: o.Convert, known: o.Known, log: o.Log, names: make(map[string][]string), topics: make(map[*plan.Topic]*topic)}
+	d := &Desk{convert: o.Convert, known: o.Known, log: o.Log, names: make(map[string][]string),
+		topics: make(map[*plan.Topic]*topic)}
 	for _, t := range p.Topics {
 		d.names[t.Type] = append(d.names[t.Type], string(t.Name))
 		d.topics[t] = &topic{versions: make(map[mismatch.Definition]*version), failed: new(atomic.Uint64)}
@@ -89,8 +90,8 @@ func (d *Desk) Unfit(t *plan.Topic) func(asked tcpros.Header) (*tcpros.Adapted, 
 	}
 }
 
-// Judge returns what would become of a subscriber, and why, without a word in the log. Both are empty for a subscriber that gets
-// what was recorded, and reads it rightly.
+// Judge returns what would become of a subscriber, and why, without a word in the log. Both are empty for
+// a subscriber that gets what was recorded, and reads it rightly.
 func (d *Desk) Judge(t *plan.Topic, asked tcpros.Header) (fate, why string) {
 	want, _ := wantOf(asked)
 	if t.MD5Sum == tcpros.AnyMD5 || want.MD5Sum == tcpros.AnyMD5 {
@@ -132,10 +133,12 @@ func (d *Desk) ask(t *plan.Topic, want mismatch.Definition, caller string) (*tcp
 		v = d.decide(t, want)
 		all[want] = v
 	}
-	subscriber := []zap.Field{zap.String("topic", string(t.Name)), zap.String("subscriber", wording.EscapeLine(caller))}
+	subscriber := []zap.Field{zap.String("topic", string(t.Name)),
+		zap.String("subscriber", wording.EscapeLine(caller))}
 	switch {
 	case v.warning != "":
-		d.log.Warn("a subscriber reads messages in another way than they were recorded: "+v.warning, append(subscriber, loglimit.Each())...)
+		d.log.Warn("a subscriber reads messages in another way than they were recorded: "+v.warning,
+			append(subscriber, loglimit.Each())...)
 	case v.adapted != nil && !v.told:
 		v.told = true
 		d.log.Info("messages are converted for subscribers: "+v.why, append(subscriber, loglimit.Each())...)
@@ -153,7 +156,8 @@ func (d *Desk) decide(t *plan.Topic, want mismatch.Definition) *version {
 	sameSum := strings.EqualFold(want.MD5Sum, t.MD5Sum)
 	possible := e.Plan != nil && len(e.Plan.Refused()) == 0 && e.Case != mismatch.Fits
 	switch {
-	case e.Case == mismatch.Fits, sameSum && (e.Case == mismatch.MovedType || e.Plan == nil || e.Plan.SameBytes()):
+	case e.Case == mismatch.Fits, sameSum &&
+		(e.Case == mismatch.MovedType || e.Plan == nil || e.Plan.SameBytes()):
 		return &version{} // ROS lets them connect, and the bytes are the same as far as is known
 	case possible && d.convert:
 		if e.To.Text == "" {
@@ -178,7 +182,8 @@ func advice(e mismatch.Explanation, possible bool) string {
 	case e.Case == mismatch.NoText:
 		return "; gobag fix IN OUT --to DEFS repairs it where the right definition is known"
 	case e.Plan != nil:
-		return "; that needs decisions: gobag fix IN OUT --to DEFS with " + cmp.Or(e.Plan.Needs(), "what its --dry-run says")
+		return "; that needs decisions: gobag fix IN OUT --to DEFS with " + cmp.Or(e.Plan.Needs(),
+			"what its --dry-run says")
 	}
 	return ""
 }
@@ -194,13 +199,16 @@ func (d *Desk) others(typ string) string {
 	if n := len(names) - most; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return "; of that type is " + strings.Join(names[:min(most, len(names))], ", ") + more + ": play it with --rename, or remap the subscriber"
+	return "; of that type is " + strings.Join(names[:min(most, len(names))], ", ") + more +
+		": play it with --rename, or remap the subscriber"
 }
 
 // adapted makes what the subscribers of a version get.
 func (d *Desk) adapted(t *plan.Topic, want mismatch.Definition, e mismatch.Explanation) *tcpros.Adapted {
-	c := &conversion{convert: e.Plan.Converter(), topic: t, version: want.MD5Sum, failed: d.topics[t].failed, log: d.log}
-	return &tcpros.Adapted{Type: cmp.Or(want.Type, e.To.Type), MD5Sum: want.MD5Sum, MessageDefinition: e.To.Text, Frame: c.frame}
+	c := &conversion{convert: e.Plan.Converter(), topic: t, version: want.MD5Sum, failed: d.topics[t].failed,
+		log: d.log}
+	return &tcpros.Adapted{Type: cmp.Or(want.Type, e.To.Type), MD5Sum: want.MD5Sum,
+		MessageDefinition: e.To.Text, Frame: c.frame}
 }
 
 // conversion makes the frames of one version. Several nodes may publish a topic, each with a lock of its own.
@@ -226,7 +234,8 @@ func (c *conversion) frame(frame []byte) []byte {
 		c.failed.Add(1)
 		if !c.told {
 			c.told = true
-			c.log.Warn("a message cannot be converted: subscribers that want another version do not get it", loglimit.Each(),
+			c.log.Warn("a message cannot be converted: subscribers that want another version do not get it",
+				loglimit.Each(),
 				zap.String("topic", string(c.topic.Name)), zap.String("md5sum", c.version), zap.Error(err))
 		}
 		return nil

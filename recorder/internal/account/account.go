@@ -1,6 +1,6 @@
-// Package account has the accounts of topics, connections and publishers: how much memory each of them uses,
-// how many messages were recorded, and how many were lost and why. The package is pure: the caller has the lock of
-// the intake. Only the intake calls it, and gets values.
+// Package account has the accounts of topics, connections and publishers: how much memory each of them
+// uses, how many messages were recorded, and how many were lost and why. The package is pure: the caller
+// has the lock of the intake. Only the intake calls it, and gets values.
 package account
 
 import (
@@ -16,28 +16,33 @@ import (
 
 // Accounts has the accounts of all topics, connections and publishers of a recording.
 type Accounts struct {
-	limits      []Limit
-	topics      []*Topic // in the order of their subscription
-	own         []*Topic // the few topics of Topics on which the recorder itself publishes
-	left        []*Topic // the topics of Topics that nobody publishes any more, in the order in which they were left
-	ended       *Topic   // of Topics: the sum of the topics that were left before those; nil if there are none
+	limits []Limit
+	// in the order of their subscription
+	topics []*Topic
+	// the few topics of Topics on which the recorder itself publishes
+	own []*Topic
+	// the topics of Topics that nobody publishes any more, in the order in which they were left
+	left []*Topic
+	// of Topics: the sum of the topics that were left before those; nil if there are none
+	ended       *Topic
 	connections Connections
 
-	// OnlySnapshots says that nothing is written but snapshots. Then the Tally of a topic has all messages that were
-	// received outside pauses, whether they are in a file or not.
+	// OnlySnapshots says that nothing is written but snapshots. Then the Tally of a topic has all
+	// messages that were received outside pauses, whether they are in a file or not.
 	onlySnapshots bool
 
 	unread     string // which parts of the master's last replies could not be read; empty if none
 	everUnread string // which parts of any reply of the master could not be read; empty if none
 }
 
-// New returns the accounts of a recording without topics. onlySnapshots says that nothing is written but snapshots.
+// New returns the accounts of a recording without topics. onlySnapshots says that nothing is written but
+// snapshots.
 func New(limits []Limit, onlySnapshots bool) Accounts {
 	return Accounts{limits: limits, onlySnapshots: onlySnapshots}
 }
 
-// NoteUnread notes which parts of the master's replies could not be read, so that topics may be missing: now is about the last
-// replies, ever about all.
+// NoteUnread notes which parts of the master's replies could not be read, so that topics may be missing:
+// now is about the last replies, ever about all.
 func (a *Accounts) NoteUnread(now, ever string) { a.unread, a.everUnread = now, ever }
 
 // Unread returns which parts of the master's last replies could not be read; empty if none.
@@ -52,8 +57,8 @@ func (a *Accounts) Of(conn *rosbag.Connection) *Connection { return a.connection
 // Connect adds a connection with a header to a topic.
 func (a *Accounts) Connect(t *Topic, h rosbag.Header) *Connection { return a.connections.Add(t, h) }
 
-// Admit returns a *HeadersFullError if there is no memory for the account of a publisher or, unless known says that the topic
-// has a connection with this header, for the header.
+// Admit returns a *HeadersFullError if there is no memory for the account of a publisher or, unless known
+// says that the topic has a connection with this header, for the header.
 func (a *Accounts) Admit(t *Topic, known bool, h rosbag.Header, id, uri string) error {
 	return a.connections.Admit(t, known, h, id, uri)
 }
@@ -74,14 +79,14 @@ func (a *Accounts) Stored() []*rosbag.Connection {
 	return all
 }
 
-// NewTopic returns the account of a topic that has its resolved name in the bag, too, and that is not listed before
-// EnsureListed.
+// NewTopic returns the account of a topic that has its resolved name in the bag, too, and that is not
+// listed before EnsureListed.
 func (a *Accounts) NewTopic(name topicname.InGraph) *Topic {
 	return &Topic{name: topicname.InBag(name), resolved: name, sampler: SamplerOf(a.limits, name)}
 }
 
-// AddTopic makes an account for a topic, or finds that of a topic that was left. Limits refer to the resolved name.
-// since is a time before the topic was registered; zero if the topic was there before.
+// AddTopic makes an account for a topic, or finds that of a topic that was left. Limits refer to the
+// resolved name. since is a time before the topic was registered; zero if the topic was there before.
 func (a *Accounts) AddTopic(name topicname.InBag, resolved topicname.InGraph, since time.Time) *Topic {
 	if t := named(a.left, name); t != nil {
 		a.left = slices.DeleteFunc(a.left, func(l *Topic) bool { return l == t })
@@ -97,8 +102,8 @@ func (a *Accounts) AddTopic(name topicname.InBag, resolved topicname.InGraph, si
 	return t
 }
 
-// OwnTopic returns the account of a topic on which the recorder itself publishes, under its resolved name. A topic that
-// others publish, too, has one account.
+// OwnTopic returns the account of a topic on which the recorder itself publishes, under its resolved
+// name. A topic that others publish, too, has one account.
 func (a *Accounts) OwnTopic(resolved topicname.InGraph) *Topic {
 	name := topicname.InBag(resolved)
 	t := named(a.topics, name)
@@ -137,8 +142,8 @@ func (a *Accounts) Sources() []*latch.Source {
 	return all
 }
 
-// ReleaseGone releases the oldest latched messages and accounts of publishers and topics that are gone, and the
-// connections for which needed returns false.
+// ReleaseGone releases the oldest latched messages and accounts of publishers and topics that are gone,
+// and the connections for which needed returns false.
 func (a *Accounts) ReleaseGone(latched *latch.Store, needed func(*Connection) bool, now time.Time) {
 	kept, all := map[*Topic]int{}, 0
 	for _, c := range slices.Backward(a.connections.all) {

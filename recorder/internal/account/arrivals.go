@@ -9,16 +9,18 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 )
 
-// Arrivals appends what came of each topic to all. held says that no messages can come now. The messages of the clock that
-// the recording goes by, if there is one, are not waited for either: without them no time passes. Topics on which the
-// recorder itself publishes, and the sum of topics that have ended, are left out.
+// Arrivals appends what came of each topic to all. held says that no messages can come now. The messages
+// of the clock that the recording goes by, if there is one, are not waited for either: without them no
+// time passes. Topics on which the recorder itself publishes, and the sum of topics that have ended, are
+// left out.
 func (a *Accounts) Arrivals(all []finding.Arrivals, held bool, clock topicname.InGraph) []finding.Arrivals {
 	for _, t := range a.topics {
 		if t == a.ended || slices.Contains(a.own, t) {
 			continue
 		}
 		all = append(all, finding.Arrivals{
-			Topic: string(t.name), Messages: t.came.messages, Last: t.last, Stamp: t.came.stamp(), Stamped: t.came.stamped, Links: t.linked, Opened: t.came.opened,
+			Topic: string(t.name), Messages: t.came.messages, Last: t.last, Stamp: t.came.stamp(),
+			Stamped: t.came.stamped, Links: t.linked, Opened: t.came.opened,
 			Broken:  t.linked == 0 && slices.ContainsFunc(t.publishers.all, (*loss.Publisher).Broken),
 			Latched: t.came.latching,
 			Held:    held || t.resolved == clock || t.AtLimit() || len(t.heldUp.waits) > 0,

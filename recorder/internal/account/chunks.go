@@ -8,12 +8,13 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// tallies returns the connections that have messages in a chunk, and how many messages each of them has. Connections
-// that were released are left out.
+// tallies returns the connections that have messages in a chunk, and how many messages each of them has.
+// Connections that were released are left out.
 func (a *Accounts) tallies(c *chunk.Sealed) iter.Seq2[*Connection, Tally] {
 	return func(yield func(*Connection, Tally) bool) {
 		for i, n := range c.Counts {
-			if of := a.connections.Of(n.Conn); of != nil && !yield(of, Tally{uint64(n.Count), c.PayloadBytes[i]}) {
+			if of := a.connections.Of(n.Conn); of != nil &&
+				!yield(of, Tally{uint64(n.Count), c.PayloadBytes[i]}) {
 				return
 			}
 		}
@@ -28,8 +29,8 @@ func (a *Accounts) Written(c *chunk.Sealed, part int) {
 	}
 }
 
-// Abandon counts as lost to the disk all messages that are not in a file. With OnlySnapshots, it is not known which
-// messages would have been written.
+// Abandon counts as lost to the disk all messages that are not in a file. With OnlySnapshots, it is not
+// known which messages would have been written.
 func (a *Accounts) Abandon() {
 	if a.onlySnapshots {
 		return
@@ -62,10 +63,11 @@ func (a *Accounts) lose(t *Topic, n Tally, cause control.DropCause) {
 	t.dropped[cause] += n.Messages
 }
 
-// Deleted counts as lost the messages of a deleted file, by topic. The topics of a snapshot may have ended before its
-// file is closed.
+// Deleted counts as lost the messages of a deleted file, by topic. The topics of a snapshot may have
+// ended before its file is closed.
 func (a *Accounts) Deleted(content map[string]Tally) {
-	byName := make(map[string]*Topic, len(a.topics)) // once: a search for each of thousands of topics holds the lock for long
+	// once: a search for each of thousands of topics holds the lock for long
+	byName := make(map[string]*Topic, len(a.topics))
 	for _, t := range a.topics {
 		byName[string(t.name)] = t
 	}

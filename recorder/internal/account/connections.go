@@ -24,13 +24,14 @@ const (
 	ConnectionOverhead = 512
 	fieldOverhead      = 40
 
-	// KeptPublishers is how many publishers of a topic have an account of their own; more only if all have links.
+	// KeptPublishers is how many publishers of a topic have an account of their own; more only if all
+	// have links.
 	KeptPublishers = 16
 	// KeptLatched is how many latched messages of publishers that are gone are kept for each topic.
 	KeptLatched = 16
-	// KeptLatchedOfAll is how many latched messages of publishers that are gone are kept of all topics: each keeps
-	// its header, and where a robot makes new topics for months, these would fill HeaderBytes. The few topics of the
-	// recorder itself, such as that of the parameters, stay beyond that.
+	// KeptLatchedOfAll is how many latched messages of publishers that are gone are kept of all topics:
+	// each keeps its header, and where a robot makes new topics for months, these would fill HeaderBytes.
+	// The few topics of the recorder itself, such as that of the parameters, stay beyond that.
 	KeptLatchedOfAll = 1024
 
 	namedBytes = 256 // most bytes of the name of a publisher that are kept, and of its address
@@ -48,19 +49,26 @@ type Connections struct {
 // Connection is the header of one publisher on one topic. All links with that header share it, one after the
 // other or at the same time.
 type Connection struct {
-	source     latch.Source
-	topic      *Topic
-	links      int         // open links
-	stamped    bool        // messages begin with a header
-	proven     bool        // the publisher has sent a large message to the end
-	stored     int         // 1 + part of the last file with the connection record, written or queued; 0 for none
-	written    int         // 1 + part of the last file with a message of the connection; 0 for none
-	size       int64       // bytes that Connections counts for the header, without its definition
-	definition *definition // nil if the header has none
+	source latch.Source
+	topic  *Topic
+	// open links
+	links int
+	// messages begin with a header
+	stamped bool
+	// the publisher has sent a large message to the end
+	proven bool
+	// 1 + part of the last file with the connection record, written or queued; 0 for none
+	stored int
+	// 1 + part of the last file with a message of the connection; 0 for none
+	written int
+	// bytes that Connections counts for the header, without its definition
+	size int64
+	// nil if the header has none
+	definition *definition
 }
 
-// HasRecord reports whether the file of a part has the connection record, or will have it before any chunk that
-// is queued from now on.
+// HasRecord reports whether the file of a part has the connection record, or will have it before any
+// chunk that is queued from now on.
 func (c *Connection) HasRecord(part int) bool { return c.stored == part+1 }
 
 // NewRecord returns how many bytes the record of the connection takes if the file of a part does not have it.
@@ -119,8 +127,8 @@ func (c *Connection) NoteUnrecorded(messages int) {
 	}
 }
 
-// Came counts messages that came, whose frames follow each other in run. The stamp of the first one is enough: messages that
-// are read together came together.
+// Came counts messages that came, whose frames follow each other in run. The stamp of the first one is
+// enough: messages that are read together came together.
 func (c *Connection) Came(at time.Time, messages int, run []byte) {
 	c.topic.last = at
 	c.source.Came(at)
@@ -152,7 +160,8 @@ func (c *Connection) Published(at time.Time) {
 
 // noteStamp notes the stamp of the first of some frames, which came at Last of the topic.
 func (c *Connection) noteStamp(frame []byte) {
-	if c.stamped && len(frame) >= 16 && binary.LittleEndian.Uint32(frame) >= 12 { // length, seq, seconds, nanoseconds
+	// length, seq, seconds, nanoseconds
+	if c.stamped && len(frame) >= 16 && binary.LittleEndian.Uint32(frame) >= 12 {
 		c.topic.came.rawStamp, c.topic.came.stamped = binary.LittleEndian.Uint64(frame[8:]), c.topic.last
 	}
 }
@@ -180,8 +189,9 @@ func (s *Connections) SizeOf(h rosbag.Header) int64 {
 	return size
 }
 
-// admits decides whether the headers of t may take more bytes. As memory.Memory.Admits does for messages, it compares
-// the bytes that a topic holds with the bytes that are left, so that the topic with most is refused first.
+// admits decides whether the headers of t may take more bytes. As memory.Memory.Admits does for messages,
+// it compares the bytes that a topic holds with the bytes that are left, so that the topic with most is
+// refused first.
 func (s *Connections) admits(t *Topic, bytes int64) bool {
 	return s.held+bytes <= HeaderBytes && t.headers+bytes <= memory.FairnessFactor*(HeaderBytes-s.held)
 }
@@ -221,7 +231,8 @@ func (s *Connections) Add(t *Topic, h rosbag.Header) *Connection {
 
 // Of returns the account of a connection; nil if it was released.
 func (s *Connections) Of(conn *rosbag.Connection) *Connection {
-	i, ok := slices.BinarySearchFunc(s.all, conn.ID, func(c *Connection, id rosbag.ConnID) int { return cmp.Compare(c.Conn().ID, id) })
+	i, ok := slices.BinarySearchFunc(s.all, conn.ID,
+		func(c *Connection, id rosbag.ConnID) int { return cmp.Compare(c.Conn().ID, id) })
 	if !ok {
 		return nil
 	}
@@ -282,8 +293,8 @@ func (e *HeadersFullError) Error() string {
 	return fmt.Sprintf("no memory for its connection header of %d bytes: the headers of its topic hold %d of %d; they are kept until the bag is closed: split the recording, or find out why they differ", e.bytes, e.held, HeaderBytes)
 }
 
-// Admit returns a *HeadersFullError if there is no memory for the account of a publisher and, unless known says that
-// the topic has a connection with this header, for the header.
+// Admit returns a *HeadersFullError if there is no memory for the account of a publisher and, unless
+// known says that the topic has a connection with this header, for the header.
 func (s *Connections) Admit(t *Topic, known bool, h rosbag.Header, id, uri string) error {
 	need := int64(0)
 	if !known {

@@ -8,8 +8,8 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 )
 
-// KeptTopics is how many topics that nobody publishes any more keep an account of their own. Some robots make new topics
-// for each task.
+// KeptTopics is how many topics that nobody publishes any more keep an account of their own. Some robots
+// make new topics for each task.
 const KeptTopics = 256
 
 // Leave notes that a topic has no publisher and no link, and releases the accounts of its publishers.
@@ -18,8 +18,8 @@ func (a *Accounts) Leave(t *Topic, now time.Time) {
 	a.left = append(a.left, t)
 }
 
-// foldTopics adds the accounts of the topics that were left first to the account of topics that ended, until KeptTopics
-// accounts of topics that were left remain.
+// foldTopics adds the accounts of the topics that were left first to the account of topics that ended,
+// until KeptTopics accounts of topics that were left remain.
 func (a *Accounts) foldTopics() {
 	more := len(a.left) - KeptTopics
 	if more <= 0 {
@@ -43,8 +43,9 @@ func (a *Accounts) foldTopics() {
 	}
 }
 
-// over reports whether nothing refers to the account of a topic that was left, and nothing about the topic is still to
-// be reported. A topic with a limit keeps its account: the limit holds also when the topic comes back.
+// over reports whether nothing refers to the account of a topic that was left, and nothing about the
+// topic is still to be reported. A topic with a limit keeps its account: the limit holds also when the
+// topic comes back.
 func (t *Topic) over() bool {
 	if len(t.conns) > 0 || len(t.publishers.all) > 0 || t.sampler.limit > 0 || t.heldUp.longest > 0 {
 		return false

@@ -13,9 +13,12 @@ func (a *Accounts) Stats(now time.Time) []control.TopicStats {
 	all := make([]control.TopicStats, 0, len(a.topics))
 	for _, t := range a.topics {
 		s := control.TopicStats{
-			Topic: string(t.name), Type: t.beginning.typ, Own: slices.Contains(a.own, t), Publishers: t.linked, Refused: len(t.publishers.refused) + t.publishers.unlinked.Count,
-			Messages: t.recorded.Messages, Bytes: t.recorded.Bytes, LeftOut: t.sampler.leftOut, Passed: t.passed, Causes: t.causes(),
-			Missed: t.publishers.former.Missed, LinksLost: t.publishers.former.LinksLost, HeldUp: t.HeldUp(now), Last: t.last, Latching: t.came.latching,
+			Topic: string(t.name), Type: t.beginning.typ, Own: slices.Contains(a.own, t),
+			Publishers: t.linked, Refused: len(t.publishers.refused) + t.publishers.unlinked.Count,
+			Messages: t.recorded.Messages, Bytes: t.recorded.Bytes, LeftOut: t.sampler.leftOut,
+			Passed: t.passed, Causes: t.causes(),
+			Missed: t.publishers.former.Missed, LinksLost: t.publishers.former.LinksLost,
+			HeldUp: t.HeldUp(now), Last: t.last, Latching: t.came.latching,
 			Came: t.came.messages, CameBytes: t.came.bytes, Stamp: t.came.time(), Stamped: t.came.stamped,
 		}
 		s.Dropped = t.Lost()
@@ -29,8 +32,8 @@ func (a *Accounts) Stats(now time.Time) []control.TopicStats {
 	return all
 }
 
-// Summaries returns the accounts of all topics at now, by name. With OnlySnapshots, only messages that are in a file
-// count as recorded.
+// Summaries returns the accounts of all topics at now, by name. With OnlySnapshots, only messages that
+// are in a file count as recorded.
 func (a *Accounts) Summaries(now time.Time) []control.TopicSummary {
 	all := make([]control.TopicSummary, 0, len(a.topics))
 	for _, t := range a.topics {
@@ -39,7 +42,8 @@ func (a *Accounts) Summaries(now time.Time) []control.TopicSummary {
 			recorded = t.written
 		}
 		s := control.TopicSummary{
-			Topic: string(t.name), Type: b.typ, Former: t.publishers.former, Refused: len(t.publishers.refused), Unlinked: t.publishers.unlinked,
+			Topic: string(t.name), Type: b.typ, Former: t.publishers.former,
+			Refused: len(t.publishers.refused), Unlinked: t.publishers.unlinked,
 			Messages: recorded.Messages, Bytes: recorded.Bytes, Repeated: t.repeated,
 			LeftOut: t.sampler.leftOut, Passed: t.passed, Dropped: t.causes(),
 			Pickup: b.pickup, Waiting: b.waitsFor, HeldUp: t.HeldUp(now),

@@ -12,7 +12,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Publishers are the publishers of one topic. The latest ones have an account each; earlier ones are summed up.
+// Publishers are the publishers of one topic. The latest ones have an account each; earlier ones are
+// summed up.
 type Publishers struct {
 	all     []*loss.Publisher        // in the order of their first connection
 	former  control.FormerPublishers // sums over earlier publishers, which are gone
@@ -43,13 +44,15 @@ func (p *Publishers) refuse(uri string) {
 	}
 }
 
-// Refuse counts a publisher that the node could not connect to for a reason of its own. Publishers that Admit has refused
-// count already. An err of nil takes back a publisher for which there is a descriptor after all.
+// Refuse counts a publisher that the node could not connect to for a reason of its own. Publishers that
+// Admit has refused count already. An err of nil takes back a publisher for which there is a descriptor
+// after all.
 func (p *Publishers) Refuse(uri string, err error) {
 	switch {
 	case err == nil:
 		p.unlinked.Count--
-		p.unlinked.URIs = slices.DeleteFunc(slices.Clone(p.unlinked.URIs), func(other string) bool { return other == Clip(uri) })
+		p.unlinked.URIs = slices.DeleteFunc(slices.Clone(p.unlinked.URIs),
+			func(other string) bool { return other == Clip(uri) })
 	case errors.As(err, new(*HeadersFullError)):
 	case errors.Is(err, tcpros.ErrHeader): // longer than headers are read
 		p.refuse(uri)
@@ -62,7 +65,9 @@ func (p *Publishers) Refuse(uri string, err error) {
 func (p *Publishers) addUnlinked(more control.UnlinkedPublishers) {
 	p.unlinked.Count += more.Count
 	room := control.MostUnlinkedNamed - len(p.unlinked.URIs)
-	p.unlinked.URIs = append(p.unlinked.URIs[:len(p.unlinked.URIs):len(p.unlinked.URIs)], more.URIs[:min(room, len(more.URIs))]...) // others have the old slice
+	// others have the old slice
+	p.unlinked.URIs = append(p.unlinked.URIs[:len(p.unlinked.URIs):len(p.unlinked.URIs)],
+		more.URIs[:min(room, len(more.URIs))]...)
 }
 
 // addFormer adds sums of former publishers to f.
@@ -107,8 +112,8 @@ func (a *Accounts) publishers(yield func(*Topic, *loss.Publisher) bool) {
 	}
 }
 
-// FoldPublishers makes publishers of t former ones until at most most accounts are left: the oldest first, and
-// only publishers without a link for which which returns true.
+// FoldPublishers makes publishers of t former ones until at most most accounts are left: the oldest
+// first, and only publishers without a link for which which returns true.
 func (a *Accounts) FoldPublishers(t *Topic, most int, which func(*loss.Publisher) bool, now time.Time) {
 	p := &t.publishers
 	more := len(p.all) - most
@@ -121,7 +126,9 @@ func (a *Accounts) FoldPublishers(t *Topic, most int, which func(*loss.Publisher
 		}
 		more--
 		s := u.Summary(now)
-		addFormer(&p.former, control.FormerPublishers{Count: 1, Missed: s.Missed, LinksLost: s.LinksLost, Reconnected: s.Reconnected, Without: s.Without})
+		addFormer(&p.former,
+			control.FormerPublishers{Count: 1, Missed: s.Missed, LinksLost: s.LinksLost,
+				Reconnected: s.Reconnected, Without: s.Without})
 		a.connections.charge(t, -publisherSize(u.ID()))
 		return true
 	})

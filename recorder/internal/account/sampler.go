@@ -9,8 +9,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/ros/topicname"
 )
 
-// Limit says how much of some topics is recorded. Zero values mean no limit. Of several limits that match one topic,
-// each field is that of the last one which sets it.
+// Limit says how much of some topics is recorded. Zero values mean no limit. Of several limits that match
+// one topic, each field is that of the last one which sets it.
 type Limit struct {
 	Topics  string  // a name, or a glob; a name that is not absolute matches the end of topics
 	MaxRate float64 // messages a second
@@ -66,13 +66,14 @@ func SamplerOf(limits []Limit, topic topicname.InGraph) Sampler {
 // KeepsAll reports whether Keep keeps each message. If so, the caller need not call it, and runs stay whole.
 func (s *Sampler) KeepsAll() bool { return s.every == 0 && s.gap == 0 }
 
-// Keep decides whether one message is recorded, before the intake knows whether there is room and whether the message
-// arrives in full: messages that are left out take no memory. If a message is kept, and then is too large, cut off or
-// dropped, no other message takes its place: only messages that the limits select count as lost.
+// Keep decides whether one message is recorded, before the intake knows whether there is room and whether
+// the message arrives in full: messages that are left out take no memory. If a message is kept, and then
+// is too large, cut off or dropped, no other message takes its place: only messages that the limits
+// select count as lost.
 //
-// A message is kept at due or later. The next one is due one Gap after due, or at once if this message came later than
-// that. So the average rate stays right although messages are early or late, and after a silence of any length at most
-// one message is kept that the rate does not allow.
+// A message is kept at due or later. The next one is due one Gap after due, or at once if this message
+// came later than that. So the average rate stays right although messages are early or late, and after a
+// silence of any length at most one message is kept that the rate does not allow.
 func (s *Sampler) Keep(received time.Time) bool {
 	s.seen++
 	if s.every > 0 && (s.seen-1)%s.every != 0 || s.gap > 0 && received.Before(s.due) {

@@ -27,35 +27,52 @@ func (t *Tally) sub(n Tally) {
 
 // Topic is the account of one topic.
 type Topic struct {
-	name          topicname.InBag
-	resolved      topicname.InGraph
-	recorded      Tally   // messages that were put into chunks, without those dropped with their chunk
-	written       Tally   // messages of Tally that are in a file
-	repeated      uint64  // latched messages at the start of a later file or after a pause
-	passed        uint64  // messages that came while the recording was paused or stopped
-	sampler       Sampler // which messages are recorded
-	memory        memory.Account
-	publishers    Publishers
-	conns         []*Connection
-	headers       int64     // bytes of headers and publishers that Connections counts for the topic
-	linked        int       // open links
-	last          time.Time // when the last message came
-	came          Came
-	dropped       [control.DropCauses]uint64
-	reportedDrops *[control.DropCauses]loss.Reported // drops that were reported; nil before the first drop
+	name     topicname.InBag
+	resolved topicname.InGraph
+	// messages that were put into chunks, without those dropped with their chunk
+	recorded Tally
+	// messages of Tally that are in a file
+	written Tally
+	// latched messages at the start of a later file or after a pause
+	repeated uint64
+	// messages that came while the recording was paused or stopped
+	passed uint64
+	// which messages are recorded
+	sampler    Sampler
+	memory     memory.Account
+	publishers Publishers
+	conns      []*Connection
+	// bytes of headers and publishers that Connections counts for the topic
+	headers int64
+	// open links
+	linked int
+	// when the last message came
+	last    time.Time
+	came    Came
+	dropped [control.DropCauses]uint64
+	// drops that were reported; nil before the first drop
+	reportedDrops *[control.DropCauses]loss.Reported
 	beginning     beginning
-	bufferNeeded  int64 // bytes of the buffer into which the largest refused message would fit; zero if none was too large
-	heldUp        heldUp
+	// bytes of the buffer into which the largest refused message would fit; zero if none was too large
+	bufferNeeded int64
+	heldUp       heldUp
 }
 
 // Came is what came of a topic, whatever became of it.
 type Came struct {
-	messages uint64    // large ones count when they are announced
-	bytes    uint64    // of frames
-	rawStamp uint64    // of header.stamp: seconds, and from bit 32 on nanoseconds; of the last message of which it is known; 0 for none
-	stamped  time.Time // when that message came
-	opened   int       // links
-	latching bool      // there was a publisher that latches
+	// large ones count when they are announced
+	messages uint64
+	// of frames
+	bytes uint64
+	// of header.stamp: seconds, and from bit 32 on nanoseconds; of the last message of which it is known;
+	// 0 for none
+	rawStamp uint64
+	// when that message came
+	stamped time.Time
+	// links
+	opened int
+	// there was a publisher that latches
+	latching bool
 }
 
 // beginning is what is known of a topic from before and at its first link.

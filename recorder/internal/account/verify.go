@@ -37,8 +37,8 @@ func (a *Accounts) SetListed(listed map[loss.PublisherKey]bool, now time.Time) {
 	}
 }
 
-// SetForeign sets whether another node numbers the messages of a publisher, if the publisher is still the same
-// process.
+// SetForeign sets whether another node numbers the messages of a publisher, if the publisher is still the
+// same process.
 func (a *Accounts) SetForeign(k loss.PublisherKey, foreign bool) {
 	for _, u := range a.publishers {
 		if u.Key() == k {

@@ -11,8 +11,9 @@ const (
 	reportAgain  = 10 * time.Second
 )
 
-// Wait is one wait of a link for room in the buffer. Waits are counted for each link, not for each topic: while the
-// buffer is full, some link of a busy topic waits all the time, although each one goes on after a moment.
+// Wait is one wait of a link for room in the buffer. Waits are counted for each link, not for each topic:
+// while the buffer is full, some link of a busy topic waits all the time, although each one goes on after
+// a moment.
 type Wait struct {
 	since      time.Time
 	reportedAt time.Time // zero if the wait was not reported
@@ -20,10 +21,14 @@ type Wait struct {
 
 // heldUp is how a full buffer holds up the links of a topic.
 type heldUp struct {
-	waits      []*Wait       // of the links that wait now
-	over       time.Duration // sum of the waits that are over and lasted as long as ReportedWait
-	longest    time.Duration // longest wait that is over and was reported, but not its end; zero if there is none
-	reportedAt time.Time     // when the end of a wait was last reported
+	// of the links that wait now
+	waits []*Wait
+	// sum of the waits that are over and lasted as long as ReportedWait
+	over time.Duration
+	// longest wait that is over and was reported, but not its end; zero if there is none
+	longest time.Duration
+	// when the end of a wait was last reported
+	reportedAt time.Time
 }
 
 // BeginWait returns the wait of a link that begins to wait now.

@@ -1,9 +1,9 @@
-// Package annotations makes the messages that the recorder itself adds to a bag: notes, marks, the parameters and the
-// graph of nodes, and the account of losses. Each kind has a topic of its own, and the intake records its
-// messages like those of a publisher.
+// Package annotations makes the messages that the recorder itself adds to a bag: notes, marks, the
+// parameters and the graph of nodes, and the account of losses. Each kind has a topic of its own, and the
+// intake records its messages like those of a publisher.
 //
-// A Writer belongs to one recording. Any goroutine may call Mark and FindingMark, and one goroutine at a time each of the
-// other methods.
+// A Writer belongs to one recording. Any goroutine may call Mark and FindingMark, and one goroutine at a
+// time each of the other methods.
 package annotations
 
 import (

@@ -13,11 +13,12 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Notes records notes, if there are any, as one latched message with which each file begins. Notes is called before
-// links to publishers open.
+// Notes records notes, if there are any, as one latched message with which each file begins. Notes is
+// called before links to publishers open.
 func (w *Writer) Notes(notes []note.Note) {
 	if len(notes) > 0 {
-		tcpros.Deliver(w.in.OpenLatched(note.NotesTopic, text, true), TextFrame([]byte(note.Text(notes))), time.Now())
+		tcpros.Deliver(w.in.OpenLatched(note.NotesTopic, text, true), TextFrame([]byte(note.Text(notes))),
+			time.Now())
 	}
 }
 
@@ -36,8 +37,9 @@ func (w *Writer) Mark(line string, at time.Time) (control.Mark, error) {
 	return m, err
 }
 
-// FindingMark records a mark about a topic, if there is a bag that takes one, and room for it. Nobody has asked for the
-// mark, so it waits for nothing, is no loss, and counts for no number of marks. The caller has logged what the mark says.
+// FindingMark records a mark about a topic, if there is a bag that takes one, and room for it. Nobody has
+// asked for the mark, so it waits for nothing, is no loss, and counts for no number of marks. The caller
+// has logged what the mark says.
 func (w *Writer) FindingMark(line string, at time.Time) {
 	if _, err := w.mark(line, at, false); err != nil {
 		w.log.Debug("no mark", zap.String("text", line), zap.Error(err))

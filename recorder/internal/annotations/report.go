@@ -31,7 +31,8 @@ func diagnostics(s *control.Summary, at time.Time) *stdmsg.DiagnosticArray {
 	whole := stdmsg.DiagnosticStatus{
 		Name: "gorecord", Message: "complete", Level: level(s.Dropped(), s.Losses() != ""),
 		Values: []stdmsg.DiagnosticValue{
-			number("messages", s.Messages()), number("lost", s.Dropped()), number("missed", s.Missed()), number("links_lost", uint64(s.LinksLost())),
+			number("messages", s.Messages()), number("lost", s.Dropped()), number("missed", s.Missed()),
+			number("links_lost", uint64(s.LinksLost())),
 		},
 	}
 	switch text, unmet := s.Losses(), s.Unmet(); {
@@ -44,7 +45,8 @@ func diagnostics(s *control.Summary, at time.Time) *stdmsg.DiagnosticArray {
 	for i := range s.Findings {
 		f := &s.Findings[i]
 		d.Status = append(d.Status, stdmsg.DiagnosticStatus{
-			Name: "gorecord: " + f.Topic, Message: f.Kind.String(), Level: stdmsg.DiagnosticWarn, Values: []stdmsg.DiagnosticValue{
+			Name: "gorecord: " + f.Topic, Message: f.Kind.String(), Level: stdmsg.DiagnosticWarn,
+			Values: []stdmsg.DiagnosticValue{
 				number("episodes", uint64(f.Episodes)), number("untold", uint64(f.Untold)),
 				{Key: "seconds", Value: fmt.Sprintf("%.1f", f.Time.Seconds())},
 				{Key: "against --expect", Value: strconv.FormatBool(f.Expected)},
@@ -55,7 +57,8 @@ func diagnostics(s *control.Summary, at time.Time) *stdmsg.DiagnosticArray {
 		one := control.Summary{Topics: s.Topics[i : i+1]}
 		if text := one.Losses(); text != "" {
 			d.Status = append(d.Status, stdmsg.DiagnosticStatus{
-				Name: "gorecord: " + s.Topics[i].Topic, Message: text, Level: level(one.Dropped(), true), Values: losses(&s.Topics[i]),
+				Name: "gorecord: " + s.Topics[i].Topic, Message: text, Level: level(one.Dropped(), true),
+				Values: losses(&s.Topics[i]),
 			})
 		}
 	}
@@ -75,7 +78,8 @@ func losses(t *control.TopicSummary) []stdmsg.DiagnosticValue {
 		if p.LinksLost > 0 {
 			values = append(values,
 				number("links_lost to "+p.CallerID, uint64(p.LinksLost)),
-				stdmsg.DiagnosticValue{Key: "seconds without " + p.CallerID, Value: fmt.Sprintf("%.1f", p.Without.Seconds())})
+				stdmsg.DiagnosticValue{Key: "seconds without " + p.CallerID,
+					Value: fmt.Sprintf("%.1f", p.Without.Seconds())})
 		}
 	}
 	return values

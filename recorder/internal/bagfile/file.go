@@ -110,7 +110,8 @@ func (b *File) reserveFirst(s *Series) error {
 	if free, err := disk.FreeBytes(s.Dir.Handle); err == nil && free < disk.LeastRoom {
 		return fmt.Errorf("%w: %d bytes are free on the disk: %w", disk.ErrMinSpace, free, syscall.ENOSPC)
 	}
-	if err := b.reserveRoom(0, disk.LeastRoom); err != nil && !errors.Is(err, syscall.EFBIG) { // a limit of the process is not the disk's
+	// a limit of the process is not the disk's
+	if err := b.reserveRoom(0, disk.LeastRoom); err != nil && !errors.Is(err, syscall.EFBIG) {
 		return fmt.Errorf("%w: no room for its first %d bytes: %w", disk.ErrMinSpace, disk.LeastRoom, err)
 	}
 	return nil
@@ -148,8 +149,8 @@ func (b *File) reserveRoom(from, end int64) error {
 	return err
 }
 
-// truncate cuts the file, with its reserved room, to the bytes of the bag. A file of that size without reserved room
-// stays as it is: fusefat refuses to truncate a file to its own size.
+// truncate cuts the file, with its reserved room, to the bytes of the bag. A file of that size without
+// reserved room stays as it is: fusefat refuses to truncate a file to its own size.
 func (b *File) truncate() error {
 	defer b.Watchdog.Begin("truncate", b.Path())()
 	if st, err := b.stat(); err == nil && st.Size() == b.end && !b.holdsRoom {
@@ -159,9 +160,9 @@ func (b *File) truncate() error {
 	return b.file.Truncate(b.end)
 }
 
-// Sync waits until the bytes that were written are on the disk. It returns the error of a failed sync once. A failed
-// sync is not repeated: the kernel may have dropped the data, and would report success. The bag is then finished
-// without a sync, so that it can at least be read.
+// Sync waits until the bytes that were written are on the disk. It returns the error of a failed sync
+// once. A failed sync is not repeated: the kernel may have dropped the data, and would report success.
+// The bag is then finished without a sync, so that it can at least be read.
 func (b *File) Sync() error {
 	if b.Mode == SyncNone {
 		return nil
@@ -209,9 +210,9 @@ func (b *File) SyncDue(now time.Time) bool {
 	return b.Mode == SyncInterval && b.syncs.due(now)
 }
 
-// Finish writes the index, syncs the bag and gives it its final name. A bag that somebody has moved keeps its new
-// name, and loses nothing. After a failed write, the writer first cuts the bag back to its last whole chunk, so
-// that the bag can be read and there is room for the index.
+// Finish writes the index, syncs the bag and gives it its final name. A bag that somebody has moved keeps
+// its new name, and loses nothing. After a failed write, the writer first cuts the bag back to its last
+// whole chunk, so that the bag can be read and there is room for the index.
 func (b *File) Finish() error {
 	closed := b.writer.Close()
 	errs := []error{b.truncate()}
@@ -221,7 +222,8 @@ func (b *File) Finish() error {
 	case errors.Is(b.away, ErrDeleted):
 		errs = append(errs, b.away)
 	case closed != nil:
-		errs = append(errs, fmt.Errorf("%s is left without an index: recover it with gobag reindex: %w", b.Path(), closed))
+		errs = append(errs,
+			fmt.Errorf("%s is left without an index: recover it with gobag reindex: %w", b.Path(), closed))
 	case b.away == nil:
 		errs = append(errs, b.rename())
 	}
@@ -245,14 +247,16 @@ func (b *File) SyncFailed() bool {
 	return b.syncs.failed() != nil
 }
 
-// rename removes the suffix .active from the name, unless another file has that name, and syncs the directory.
+// rename removes the suffix .active from the name, unless another file has that name, and syncs the
+// directory.
 func (b *File) rename() error {
 	defer b.Watchdog.Begin("renaming", b.Path())()
 	base := filepath.Base(b.Target())
 	err := disk.RenameNew(b.Folder.Handle, base+bagname.ActiveSuffix, base)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("%s appeared during the recording: the finished bag stays at %s", b.Target(), b.Path())
+		return fmt.Errorf("%s appeared during the recording: the finished bag stays at %s", b.Target(),
+			b.Path())
 	case err != nil:
 		return fmt.Errorf("the finished bag stays at %s: %w", b.Path(), err)
 	}

@@ -24,28 +24,33 @@ import (
 // that takes its place later has no effect. One goroutine creates files; each file has its own owner.
 type Series struct {
 	bagname.Sequence
-	Dir      *disk.Folder
-	DirName  string // the directory as the user wrote it
+	Dir *disk.Folder
+	// the directory as the user wrote it
+	DirName  string
 	Watchdog *disk.Watchdog
-	Wrap     func(disk.Handle) disk.Handle // replaces the file below each bag, in tests that inject faults; nil for none
+	// replaces the file below each bag, in tests that inject faults; nil for none
+	Wrap func(disk.Handle) disk.Handle
 
 	mode Sync
 }
 
-// OpenSeries opens the directory of a series. numbered means that the name of the first file has a number, too.
+// OpenSeries opens the directory of a series. numbered means that the name of the first file has a
+// number, too.
 func OpenSeries(o bagname.Output, mode Sync, numbered bool, log *zap.Logger) (*Series, error) {
 	target := o.Target(time.Now(), 0)
 	if strings.ContainsFunc(target, unicode.IsControl) {
 		return nil, fmt.Errorf("output name %q holds a control character", target)
 	}
 	dirName, _ := filepath.Split(target)
-	s := &Series{Sequence: bagname.Sequence{Output: o, Numbered: numbered}, mode: mode, DirName: dirName, Watchdog: disk.NewWatchdog(log)}
+	s := &Series{Sequence: bagname.Sequence{Output: o, Numbered: numbered}, mode: mode, DirName: dirName,
+		Watchdog: disk.NewWatchdog(log)}
 	dirName = cmp.Or(dirName, ".")
 	var err error
 	if s.Dir, err = disk.OpenFolder(dirName); err != nil {
 		active := s.Next(time.Now()) + bagname.ActiveSuffix
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("cannot open %s: directory %s does not exist: create it first", active, dirName)
+			return nil, fmt.Errorf("cannot open %s: directory %s does not exist: create it first", active,
+				dirName)
 		}
 		return nil, fmt.Errorf("cannot open %s: %w", active, err)
 	}
@@ -55,11 +60,12 @@ func OpenSeries(o bagname.Output, mode Sync, numbered bool, log *zap.Logger) (*S
 // SnapshotSeries returns a series for the bags of snapshots, in the same directory. beside means that the
 // recording has bags of its own.
 func (s *Series) SnapshotSeries(beside bool) *Series {
-	return &Series{Sequence: s.ForSnapshots(beside), mode: s.mode, DirName: s.DirName, Dir: s.Dir, Watchdog: s.Watchdog, Wrap: s.Wrap}
+	return &Series{Sequence: s.ForSnapshots(beside), mode: s.mode, DirName: s.DirName, Dir: s.Dir,
+		Watchdog: s.Watchdog, Wrap: s.Wrap}
 }
 
-// CheckFirst returns the error that Create would return because the name of the first file is taken, or because this user
-// may not create files in the directory. It writes nothing.
+// CheckFirst returns the error that Create would return because the name of the first file is taken, or
+// because this user may not create files in the directory. It writes nothing.
 func (s *Series) CheckFirst(now time.Time) error {
 	target := s.Next(now)
 	if err := files.Writable(filepath.Dir(target)); err != nil {
@@ -76,8 +82,8 @@ func (s *Series) CheckFirst(now time.Time) error {
 	return nil
 }
 
-// Create creates the next file as X.bag.active. It never overwrites a file: if the name is taken, the sequence
-// gives another one.
+// Create creates the next file as X.bag.active. It never overwrites a file: if the name is taken, the
+// sequence gives another one.
 func (s *Series) Create(now time.Time) (*File, error) {
 	target := s.Next(now)
 	defer s.Watchdog.Begin("creation", target)()
@@ -95,7 +101,8 @@ func (s *Series) Create(now time.Time) (*File, error) {
 	}
 	base := filepath.Base(target)
 	b := &File{
-		Place: disk.Place{Name: target, Folder: s.Dir, Watchdog: s.Watchdog}, file: disk.OSFile{File: f}, Mode: s.mode, path: target + bagname.ActiveSuffix,
+		Place: disk.Place{Name: target, Folder: s.Dir, Watchdog: s.Watchdog}, file: disk.OSFile{File: f},
+		Mode: s.mode, path: target + bagname.ActiveSuffix,
 		Begun: now, stat: f.Stat,
 	}
 	disk.Lock(f)
@@ -107,7 +114,8 @@ func (s *Series) Create(now time.Time) (*File, error) {
 		b.writer, err = bagfmt.NewWriter(b, bagfmt.WriterOptions{}) // writes the head of the bag
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", target+bagname.ActiveSuffix, err), f.Close(), s.Dir.Remove(base+bagname.ActiveSuffix))
+		return nil, errors.Join(fmt.Errorf("%s: %w", target+bagname.ActiveSuffix, err), f.Close(),
+			s.Dir.Remove(base+bagname.ActiveSuffix))
 	}
 	if b.ID, err = f.Stat(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", target+bagname.ActiveSuffix, err), f.Close())
@@ -139,7 +147,8 @@ func createIn(dir *disk.Folder, base string, mode os.FileMode) (*os.File, error)
 		return nil, err
 	}
 	if _, err := dir.Lstat(base); err == nil { // another recorder has finished a bag of this name meanwhile
-		return nil, errors.Join(fmt.Errorf("%w: %s", fs.ErrExist, base), f.Close(), dir.Remove(base+bagname.ActiveSuffix))
+		return nil, errors.Join(fmt.Errorf("%w: %s", fs.ErrExist, base), f.Close(),
+			dir.Remove(base+bagname.ActiveSuffix))
 	}
 	return f, nil
 }
@@ -148,21 +157,26 @@ func createIn(dir *disk.Folder, base string, mode os.FileMode) (*os.File, error)
 func explainCreate(target string, err error) error {
 	var path *fs.PathError
 	switch {
-	case errors.As(err, &path) && path.Op == "chmod": // as FAT answers, although the directory may be written to
+	case errors.As(err, &path) && path.Op == "chmod":
+		// as FAT answers, although the directory may be written to
 		return fmt.Errorf("cannot open %s: its file system does not take this mode of files (%w): record without --file-mode, or to another file system", target+bagname.ActiveSuffix, path.Err)
 	case errors.Is(err, fs.ErrExist) && !fileExists(target+bagname.ActiveSuffix):
-		return fmt.Errorf("%s exists: a recording never overwrites; choose another name or move it away", target)
+		return fmt.Errorf("%s exists: a recording never overwrites; choose another name or move it away",
+			target)
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%s exists: another recorder writes it, or a recorder crashed; choose another name, or recover it with gobag reindex and rename it", target+bagname.ActiveSuffix)
 	case errors.Is(err, syscall.ENOSPC) && disk.NoInodes(filepath.Dir(target)):
-		return fmt.Errorf("cannot open %s: %w: it has no inode left for another file (see df -i): %w", target+bagname.ActiveSuffix, disk.ErrMinSpace, err)
+		return fmt.Errorf("cannot open %s: %w: it has no inode left for another file (see df -i): %w",
+			target+bagname.ActiveSuffix, disk.ErrMinSpace, err)
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
 		return fmt.Errorf("cannot open %s: %w: %w", target+bagname.ActiveSuffix, disk.ErrMinSpace, err)
 	case errors.Is(err, fs.ErrPermission):
 		dir := filepath.Dir(target)
-		return fmt.Errorf("cannot open %s: no permission to write in %s%s", target+bagname.ActiveSuffix, dir, disk.WhyDenied(dir))
+		return fmt.Errorf("cannot open %s: no permission to write in %s%s", target+bagname.ActiveSuffix, dir,
+			disk.WhyDenied(dir))
 	case errors.Is(err, syscall.EROFS):
-		return fmt.Errorf("cannot open %s: %w: name another directory, or in a container mount one", target+bagname.ActiveSuffix, syscall.EROFS)
+		return fmt.Errorf("cannot open %s: %w: name another directory, or in a container mount one",
+			target+bagname.ActiveSuffix, syscall.EROFS)
 	case errors.As(err, &path):
 		err = path.Err // the error that is returned names the file
 	}

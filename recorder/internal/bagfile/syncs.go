@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// syncs knows how much of a file is on the disk. The writer adds the bytes that it writes, while one sync at a time
-// may run. It is for concurrent use.
+// syncs knows how much of a file is on the disk. The writer adds the bytes that it writes, while one sync
+// at a time may run. It is for concurrent use.
 type syncs struct {
 	mu      sync.Mutex
 	written int64     // bytes that are written
@@ -41,8 +41,8 @@ func (s *syncs) due(now time.Time) bool {
 	return !s.busy && s.err == nil && dirty > 0 && (dirty >= syncBytes || now.Sub(s.began) >= syncEvery)
 }
 
-// begin waits for the sync in progress and begins another one, of the bytes between two offsets. ok is false if no other
-// sync may begin.
+// begin waits for the sync in progress and begins another one, of the bytes between two offsets. ok is
+// false if no other sync may begin.
 func (s *syncs) begin() (from, end int64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,8 @@ func (s *syncs) finish(end int64, err error, file string) error {
 	s.busy = false
 	s.idle.Broadcast()
 	if err != nil {
-		s.err = fmt.Errorf("sync of %s failed: what was written after byte %d may be lost: %w", file, s.synced, err)
+		s.err = fmt.Errorf("sync of %s failed: what was written after byte %d may be lost: %w", file,
+			s.synced, err)
 		return s.err
 	}
 	s.synced = end

@@ -14,20 +14,22 @@ import (
 // ActiveSuffix marks a bag that is being written, as in stock.
 const ActiveSuffix = ".active"
 
-// OriginalSuffix is added to the name of a repaired bag to name the original: the file that the repair has read.
+// OriginalSuffix is added to the name of a repaired bag to name the original: the file that the repair
+// has read.
 const OriginalSuffix = LedgerSuffix + ActiveSuffix
 
-// LedgerSuffix is added to the name of a repaired bag to name the original in the ledger, where all files stand with
-// their names without ActiveSuffix.
+// LedgerSuffix is added to the name of a repaired bag to name the original in the ledger, where all files
+// stand with their names without ActiveSuffix.
 const LedgerSuffix = ".orig"
 
-// Output says how the bags of a recording are named. Name takes precedence over Prefix, and Template over both.
+// Output says how the bags of a recording are named. Name takes precedence over Prefix, and Template over
+// both.
 type Output struct {
 	Prefix string // PREFIX_<date>.bag; a trailing .bag of the prefix is dropped. Empty: <date>.bag
 	Name   string // NAME.bag; a trailing .bag of the name is not doubled
 
-	// Template may have the letters of strftime, {time} for the date as in other names, {split} for the number
-	// of the file and {host} for the name of the machine. If the name is taken, a number is added.
+	// Template may have the letters of strftime, {time} for the date as in other names, {split} for the
+	// number of the file and {host} for the name of the machine. If the name is taken, a number is added.
 	Template string
 
 	Mode fs.FileMode // of the files, regardless of the umask; zero means 0640, reduced by the umask

@@ -29,9 +29,9 @@ func (s *Sequence) Chosen() bool {
 	return !s.plain && s.Template == "" && s.number == 0 && s.Name != ""
 }
 
-// Another returns a name in place of the next name, which is taken; n counts the tries from 1. Of a first bag
-// named by date, the date is n seconds later: a supervisor may restart a recorder within a second. Other names
-// get the next number. ok is false for a name that is Chosen.
+// Another returns a name in place of the next name, which is taken; n counts the tries from 1. Of a first
+// bag named by date, the date is n seconds later: a supervisor may restart a recorder within a second.
+// Other names get the next number. ok is false for a name that is Chosen.
 func (s *Sequence) Another(now time.Time, n int) (target string, ok bool) {
 	switch {
 	case s.plain || s.Template != "":

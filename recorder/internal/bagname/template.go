@@ -28,7 +28,8 @@ func (o Output) Check() error {
 func (o Output) expand(now time.Time, number int) (string, error) {
 	dir, name := filepath.Split(o.Template)
 	out := []byte(dir)
-	braces := map[string]string{"time": now.Format(dateLayout), "split": strconv.Itoa(number), "host": files.Host()}
+	braces := map[string]string{"time": now.Format(dateLayout), "split": strconv.Itoa(number),
+		"host": files.Host()}
 	for i := 0; i < len(name); i++ {
 		switch rest := name[i:]; rest[0] {
 		case '%':
@@ -37,7 +38,8 @@ func (o Output) expand(now time.Time, number int) (string, error) {
 				text, known = files.Letter(rest[1], now)
 			}
 			if !known {
-				return "", fmt.Errorf("unknown conversion %q: want one of %s, or %%%% for a percent sign", rest[:min(2, len(rest))], files.Letters())
+				return "", fmt.Errorf("unknown conversion %q: want one of %s, or %%%% for a percent sign",
+					rest[:min(2, len(rest))], files.Letters())
 			}
 			out = append(out, text...)
 			i++

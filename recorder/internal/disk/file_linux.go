@@ -26,9 +26,9 @@ func (f OSFile) Sync() error {
 	return nil
 }
 
-// Reserve reserves room for the bytes of the file in the range from to end, and does not change its size. It
-// fails if a write would fail because there is no room. On file systems that cannot reserve it does nothing, and
-// returns an error that matches errors.ErrUnsupported.
+// Reserve reserves room for the bytes of the file in the range from to end, and does not change its size.
+// It fails if a write would fail because there is no room. On file systems that cannot reserve it does
+// nothing, and returns an error that matches errors.ErrUnsupported.
 func (f OSFile) Reserve(from, end int64) error {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_FSIZE, &limit) == nil && uint64(end) > limit.Cur {
@@ -56,8 +56,8 @@ func Unlinked(st fs.FileInfo) bool {
 	return ok && s.Nlink == 0
 }
 
-// Lock marks a file as that of a living recorder. The mark ends with the process. On file systems without locks
-// nothing is marked.
+// Lock marks a file as that of a living recorder. The mark ends with the process. On file systems without
+// locks nothing is marked.
 func Lock(f *os.File) {
 	unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) //nolint:errcheck,gosec // nobody else has the new file
 }
@@ -71,13 +71,15 @@ func Locked(f *os.File) bool {
 	return false
 }
 
-// Claim marks the file of a crashed recorder, so that only one process repairs it. It reports whether it could.
+// Claim marks the file of a crashed recorder, so that only one process repairs it. It reports whether it
+// could.
 func Claim(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }
 
-// WritersOf reports whether any process, even in another container, has the file open for writing: only if none has,
-// the kernel grants a read lease. f has to be open for reading only.
+// WritersOf reports whether any process, even in another container, has the file open for writing: only
+// if none has, the kernel grants a read lease. f has to be open for reading only.
 func WritersOf(f *os.File) Writers {
-	// ADR 0034: stock holds no lock, but the kernel refuses a lease while a process has the file open for writing.
+	// ADR 0034: stock holds no lock, but the kernel refuses a lease while a process has the file open for
+	// writing.
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 	switch err {
 	case nil:
@@ -116,13 +118,15 @@ func renameByLink(fd int, oldName, newName string) error {
 	return err
 }
 
-// Identify returns the identity, the size and the time of the last change of a file in dir. ok is false if the
-// file is not a regular one, or if the file system does not report all of that.
+// Identify returns the identity, the size and the time of the last change of a file in dir. ok is false
+// if the file is not a regular one, or if the file system does not report all of that.
 func Identify(dir *Folder, name string) (id Identity, size int64, changed time.Time, ok bool) {
 	var st unix.Statx_t
 	const want = unix.STATX_BTIME | unix.STATX_INO | unix.STATX_SIZE | unix.STATX_MTIME | unix.STATX_TYPE
-	if unix.Statx(int(dir.Handle.Fd()), name, unix.AT_SYMLINK_NOFOLLOW, want, &st) != nil || st.Mask&want != want || st.Mode&unix.S_IFMT != unix.S_IFREG {
+	if unix.Statx(int(dir.Handle.Fd()), name, unix.AT_SYMLINK_NOFOLLOW, want, &st) != nil ||
+		st.Mask&want != want || st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return Identity{}, 0, time.Time{}, false
 	}
-	return Identity{st.Ino, time.Unix(st.Btime.Sec, int64(st.Btime.Nsec)).UnixNano()}, int64(st.Size), time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec)), true
+	return Identity{st.Ino, time.Unix(st.Btime.Sec, int64(st.Btime.Nsec)).UnixNano()}, int64(st.Size),
+		time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec)), true
 }

@@ -57,9 +57,9 @@ func (f *Folder) Follow() (path string, changed bool) {
 	return path, old == nil || *old != path
 }
 
-// Unreachable reports whether no path leads to the directory, although it was not deleted: its file system was unmounted
-// while the directory was open, or another one was mounted above it. On a system that does not report the path of an open
-// directory, the answer is false.
+// Unreachable reports whether no path leads to the directory, although it was not deleted: its file
+// system was unmounted while the directory was open, or another one was mounted above it. On a system
+// that does not report the path of an open directory, the answer is false.
 func (f *Folder) Unreachable() bool {
 	if f.is(f.name) {
 		return false

@@ -44,8 +44,8 @@ func (b *Place) Reopen(size int64) (*os.File, error) {
 	return f, nil
 }
 
-// is reports whether st is that of the finished bag. The size counts, because the inode of a deleted file may be
-// used again.
+// is reports whether st is that of the finished bag. The size counts, because the inode of a deleted file
+// may be used again.
 func (b *Place) is(st fs.FileInfo, size int64) bool {
 	return st.Mode().IsRegular() && st.Size() == size && os.SameFile(st, b.ID)
 }

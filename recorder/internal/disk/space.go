@@ -16,14 +16,15 @@ import (
 // warnFactor is how many times the least space is little enough for a warning, as in stock.
 const warnFactor = 5
 
-// LeastRoom is how many bytes have to be free on the disk when a bag begins, and are reserved ahead of writing at least.
+// LeastRoom is how many bytes have to be free on the disk when a bag begins, and are reserved ahead of
+// writing at least.
 const LeastRoom = 1 << 20
 
 // ErrMinSpace means that the recording ended because the disk is nearly full.
 var ErrMinSpace = errors.New("the disk is nearly full")
 
-// lowTime is the time left below which a warning is logged. The warning is repeated only after more than twice this
-// time was left in between.
+// lowTime is the time left below which a warning is logged. The warning is repeated only after more than
+// twice this time was left in between.
 const lowTime = 10 * time.Minute
 
 // rateKnownAfter is how long the growth of files is measured before a warning about the time left.
@@ -69,20 +70,23 @@ type flow struct {
 // last check, and span the time over which the rate is smoothed.
 func (f *flow) measure(written int64, passed, span time.Duration) {
 	if passed > 0 {
-		f.rate += min(passed.Seconds()/span.Seconds(), 1) * (float64(written-f.bytes)/passed.Seconds() - f.rate)
+		f.rate += min(passed.Seconds()/span.Seconds(),
+			1) * (float64(written-f.bytes)/passed.Seconds() - f.rate)
 	}
 	f.bytes = written
 }
 
-// NewSpace returns a Space that ends the recording when fewer than least bytes are free; zero means never. text
-// is least as the user wrote it. deletes says when old bags are deleted; nil for never.
-func NewSpace(least int64, text string, deletes func(now time.Time) control.Deletion, free func() (int64, error), log *zap.Logger) *Space {
-	return &Space{min: least, text: text, Free: free, log: log, Full: make(chan struct{}), deletes: deletes, freeBytes: -1}
+// NewSpace returns a Space that ends the recording when fewer than least bytes are free; zero means
+// never. text is least as the user wrote it. deletes says when old bags are deleted; nil for never.
+func NewSpace(least int64, text string, deletes func(now time.Time) control.Deletion,
+	free func() (int64, error), log *zap.Logger) *Space {
+	return &Space{min: least, text: text, Free: free, log: log, Full: make(chan struct{}), deletes: deletes,
+		freeBytes: -1}
 }
 
-// Check checks the free space, and reports whether the recording has to end. written and snapshots are the bytes that
-// were written so far into the files of the recording and of snapshots. file is the name of the present
-// file, empty if there is none.
+// Check checks the free space, and reports whether the recording has to end. written and snapshots are
+// the bytes that were written so far into the files of the recording and of snapshots. file is the name
+// of the present file, empty if there is none.
 func (d *Space) Check(now time.Time, written, snapshots int64, file string) (full bool) {
 	free, err := d.Free()
 	var deletion control.Deletion
@@ -96,9 +100,10 @@ func (d *Space) Check(now time.Time, written, snapshots int64, file string) (ful
 	return full
 }
 
-// evaluate is Check for a disk with the given free bytes; err says why they are not known. It returns functions that
-// log, to be called without the lock.
-func (d *Space) evaluate(now time.Time, free int64, err error, written, snapshots int64, file string, deletion control.Deletion) (news []func(), full bool) {
+// evaluate is Check for a disk with the given free bytes; err says why they are not known. It returns
+// functions that log, to be called without the lock.
+func (d *Space) evaluate(now time.Time, free int64, err error, written, snapshots int64, file string,
+	deletion control.Deletion) (news []func(), full bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil {
@@ -131,7 +136,8 @@ func (d *Space) evaluate(now time.Time, free int64, err error, written, snapshot
 	case d.min > 0 && free/warnFactor < d.min && !d.warned:
 		d.warned = true
 		news = append(news, func() {
-			d.log.Warn("Less than 5 x "+d.text+" of space free on disk with '"+file+"'. The recording ends at less than "+d.text+" (--min-space).", timeLeft)
+			d.log.Warn("Less than 5 x "+d.text+" of space free on disk with '"+file+
+				"'. The recording ends at less than "+d.text+" (--min-space).", timeLeft)
 		})
 	case free/warnFactor >= d.min:
 		d.warned = false
@@ -140,7 +146,8 @@ func (d *Space) evaluate(now time.Time, free int64, err error, written, snapshot
 	case left >= 0 && left < lowTime && !d.warnedOfTime && !d.over && d.measured >= rateKnownAfter:
 		d.warnedOfTime = true
 		news = append(news, func() {
-			d.log.Warn("the disk will be full soon", timeLeft, zap.Int64("free bytes", free), zap.String("file", file))
+			d.log.Warn("the disk will be full soon", timeLeft, zap.Int64("free bytes", free),
+				zap.String("file", file))
 		})
 	case left > 2*lowTime:
 		d.warnedOfTime = false
@@ -148,18 +155,20 @@ func (d *Space) evaluate(now time.Time, free int64, err error, written, snapshot
 	return news, d.over
 }
 
-// LowSpace returns stock's text for a bag whose disk has less than least bytes free. least is as the user wrote
-// it.
+// LowSpace returns stock's text for a bag whose disk has less than least bytes free. least is as the user
+// wrote it.
 func LowSpace(least, bag string) string {
-	return "Less than " + least + " of space free on disk with " + bag + bagname.ActiveSuffix + ". Disabling recording."
+	return "Less than " + least + " of space free on disk with " + bag + bagname.ActiveSuffix +
+		". Disabling recording."
 }
 
 // Short returns an error if there is too little space to begin a file.
 func (d *Space) Short() error { return Short(d.Free, d.min, d.text) }
 
-// Short returns an error if there is too little space to begin a file in a recording that ends when fewer than least
-// bytes are free, which the user wrote as text. What a file reserves when it begins, and before its first chunk, must
-// not end the recording: its end returns what is reserved, so that every new start would leave a bag without messages.
+// Short returns an error if there is too little space to begin a file in a recording that ends when fewer
+// than least bytes are free, which the user wrote as text. What a file reserves when it begins, and
+// before its first chunk, must not end the recording: its end returns what is reserved, so that every new
+// start would leave a bag without messages.
 func Short(free func() (int64, error), least int64, text string) error {
 	is, err := free()
 	need := int64(LeastRoom)
@@ -172,7 +181,8 @@ func Short(free func() (int64, error), least int64, text string) error {
 	case is < least:
 		return fmt.Errorf("less than %s of space free on disk: %w", text, ErrMinSpace)
 	}
-	return fmt.Errorf("%d bytes of space free on disk, and to begin a bag takes %d: %w", is, need, ErrMinSpace)
+	return fmt.Errorf("%d bytes of space free on disk, and to begin a bag takes %d: %w", is, need,
+		ErrMinSpace)
 }
 
 // measure updates the rates at which the disk is filled.
@@ -191,8 +201,8 @@ func (d *Space) measure(now time.Time, written, snapshots int64) {
 	d.at = now
 }
 
-// left returns how long it will take until the recording ends because the disk is nearly full, or bags are deleted that were
-// not uploaded; negative means unknown.
+// left returns how long it will take until the recording ends because the disk is nearly full, or bags
+// are deleted that were not uploaded; negative means unknown.
 func (d *Space) left() time.Duration {
 	if d.freeBytes < 0 {
 		return -1

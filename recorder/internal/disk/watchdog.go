@@ -17,8 +17,8 @@ const (
 	hangAfter = 7 * time.Second // operations slower than this are not waited for at the end
 )
 
-// ErrDiskHangs means that the recording should end, and the disk did not answer for several seconds. The last file
-// has no index. Goroutines that wait for the disk are left behind, so the process should end.
+// ErrDiskHangs means that the recording should end, and the disk did not answer for several seconds. The
+// last file has no index. Goroutines that wait for the disk are left behind, so the process should end.
 var ErrDiskHangs = errors.New("the disk does not answer")
 
 // Watchdog measures I/O operations and reports those that take long. It is for concurrent
@@ -27,11 +27,17 @@ type Watchdog struct {
 	log   *zap.Logger
 	Limit time.Duration // an operation that takes longer is not waited for at the end; 7 s except in tests
 
-	mu      sync.Mutex        // guards the following fields
-	pending []*operation      // operations in progress, the oldest first
-	spare   []*operation      // finished operations, whose memory is reused
-	looked  time.Time         // when durations were checked last, by Report or at the end of an operation; zero before the first Report
-	times   control.DiskTimes // how long finished operations took
+	// guards the following fields
+	mu sync.Mutex
+	// operations in progress, the oldest first
+	pending []*operation
+	// finished operations, whose memory is reused
+	spare []*operation
+	// when durations were checked last, by Report or at the end of an operation; zero before the first
+	// Report
+	looked time.Time
+	// how long finished operations took
+	times control.DiskTimes
 }
 
 // operation is one operation on a file.
@@ -74,12 +80,14 @@ func (s *Watchdog) end(op *operation) {
 	s.spare = append(s.spare, op)
 	s.mu.Unlock()
 	if took >= slowAfter {
-		s.log.Warn("slow disk", zap.String("operation", what), zap.String("file", file), zap.Duration("took", took.Round(time.Millisecond)))
+		s.log.Warn("slow disk", zap.String("operation", what), zap.String("file", file),
+			zap.Duration("took", took.Round(time.Millisecond)))
 	}
 }
 
-// lookLocked is called before the durations of operations are used. A long time without a call is subtracted from
-// them: the process was stopped then, by Ctrl-Z or docker pause, and the disk was not slow.
+// lookLocked is called before the durations of operations are used. A long time without a call is
+// subtracted from them: the process was stopped then, by Ctrl-Z or docker pause, and the disk was not
+// slow.
 func (s *Watchdog) lookLocked(now time.Time) {
 	if unwatched := now.Sub(s.looked); !s.looked.IsZero() && unwatched >= slowAfter {
 		for _, op := range s.pending {
@@ -102,7 +110,8 @@ func (s *Watchdog) Report(now time.Time) {
 	}
 	s.mu.Unlock()
 	for _, op := range late {
-		s.log.Warn("the disk has not answered yet: messages wait in the buffer", zap.String("operation", op.what), zap.String("file", op.file),
+		s.log.Warn("the disk has not answered yet: messages wait in the buffer",
+			zap.String("operation", op.what), zap.String("file", op.file),
 			zap.Duration("after", now.Sub(op.began).Round(time.Millisecond)))
 	}
 }

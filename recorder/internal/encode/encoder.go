@@ -1,5 +1,6 @@
-// Package encode compresses chunks on all cores, and with Adaptive chooses a faster compression while compression
-// does not keep up. The intake queues chunks, and the sink awaits them in the order of the file.
+// Package encode compresses chunks on all cores, and with Adaptive chooses a faster compression while
+// compression does not keep up. The intake queues chunks, and the sink awaits them in the order of the
+// file.
 package encode
 
 import (
@@ -25,14 +26,19 @@ const (
 	upAfter = 10 * time.Second
 )
 
-// compressionController chooses the compression of the next chunks by the length of the queue to the compressors
-// alone: less compression would not help a slow disk. Encoder.mu guards it.
+// compressionController chooses the compression of the next chunks by the length of the queue to the
+// compressors alone: less compression would not help a slow disk. Encoder.mu guards it.
 type compressionController struct {
-	steps  []rosbag.Compression // from Options.Compression to the fastest
-	at     int                  // index of the present step
-	room   int64                // bytes of the whole buffer
-	queued int64                // bytes of the chunks in the queue to the compressors
-	short  time.Time            // since when the queue is short, or since the last step up; zero while the queue is long
+	// from Options.Compression to the fastest
+	steps []rosbag.Compression
+	// index of the present step
+	at int
+	// bytes of the whole buffer
+	room int64
+	// bytes of the chunks in the queue to the compressors
+	queued int64
+	// since when the queue is short, or since the last step up; zero while the queue is long
+	short time.Time
 
 	stored map[rosbag.Compression]uint64 // number of chunks that were written with each compression
 }
@@ -47,8 +53,10 @@ type Options struct {
 }
 
 func newCompressionController(o *Options) compressionController {
-	l := compressionController{steps: []rosbag.Compression{o.Compression}, room: o.Room, stored: map[rosbag.Compression]uint64{}}
-	if all := []rosbag.Compression{rosbag.CompressionBZ2, rosbag.CompressionLZ4, rosbag.CompressionNone}; o.Adaptive {
+	l := compressionController{steps: []rosbag.Compression{o.Compression}, room: o.Room,
+		stored: map[rosbag.Compression]uint64{}}
+	if all := []rosbag.Compression{rosbag.CompressionBZ2, rosbag.CompressionLZ4,
+		rosbag.CompressionNone}; o.Adaptive {
 		l.steps = all[slices.Index(all, o.Compression):]
 	}
 	return l
@@ -125,8 +133,8 @@ func (e *Encoder) Put(c *memory.Chunk) {
 	e.queue.Put(c)
 }
 
-// Await waits until a queued chunk is sealed. It seals a chunk that is not compressed: because there is no compression,
-// or because the chunk will be given up, and only its counts are needed.
+// Await waits until a queued chunk is sealed. It seals a chunk that is not compressed: because there is
+// no compression, or because the chunk will be given up, and only its counts are needed.
 func (e *Encoder) Await(c *memory.Chunk) {
 	if e.queue != nil {
 		c.Await()
@@ -186,9 +194,11 @@ func (e *Encoder) nextCompression(c *memory.Chunk) rosbag.Compression {
 	switch {
 	case !stepped:
 	case down:
-		e.log.Warn("compression does not keep up: less of it for the next chunks", zap.String("compression", string(next)))
+		e.log.Warn("compression does not keep up: less of it for the next chunks",
+			zap.String("compression", string(next)))
 	default:
-		e.log.Info("compression keeps up: more of it for the next chunks", zap.String("compression", string(next)))
+		e.log.Info("compression keeps up: more of it for the next chunks",
+			zap.String("compression", string(next)))
 	}
 	return next
 }

@@ -14,10 +14,14 @@ import (
 type Bag struct {
 	*bagfile.File
 	Snapshot bool
-	Last     bool                     // the last file of the recording
-	Part     int                      // the latest part of the recording that is in the file; owned by the writer
-	content  map[string]account.Tally // messages in the file, by topic; owned by the writer, then by the closer
-	retained *retention.Retained      // nil for a snapshot
+	// the last file of the recording
+	Last bool
+	// the latest part of the recording that is in the file; owned by the writer
+	Part int
+	// messages in the file, by topic; owned by the writer, then by the closer
+	content map[string]account.Tally
+	// nil for a snapshot
+	retained *retention.Retained
 
 	Finished chan struct{} // closed when the file is closed and handed over; then Fault and ended are final
 	Fault    error         // why the file is incomplete, or has lost its name; nil if neither

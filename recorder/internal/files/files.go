@@ -1,6 +1,6 @@
-// Package files has the bags of a recording, open and finished. It announces new bags, syncs and closes bags
-// while others are written, hands them over, remembers finished bags, and watches the free space. The goroutine
-// that writes a bag owns the Bag until it calls CloseLater.
+// Package files has the bags of a recording, open and finished. It announces new bags, syncs and closes
+// bags while others are written, hands them over, remembers finished bags, and watches the free space.
+// The goroutine that writes a bag owns the Bag until it calls CloseLater.
 package files
 
 import (
@@ -30,21 +30,25 @@ type Handover interface {
 
 // Counts is told of files that are closed.
 type Counts interface {
-	CountDeleted(content map[string]account.Tally) // the file with these messages was deleted while it was recorded
-	FileClosed(part int)                           // the files of all parts up to this one are closed
+	// the file with these messages was deleted while it was recorded
+	CountDeleted(content map[string]account.Tally)
+	FileClosed(part int) // the files of all parts up to this one are closed
 }
 
 // Config configures Files.
 type Config struct {
-	Log           *zap.Logger
-	Counts        Counts
-	OnlySnapshots bool // nothing is written but snapshots
+	Log    *zap.Logger
+	Counts Counts
+	// nothing is written but snapshots
+	OnlySnapshots bool
 	Outputs       *bagfile.Series
 	Retain        *retention.Retainer
 	Disk          *disk.Space
 	Handover      Handover
-	OnOpen        func(target string) // called with the name of each new file; nil for no function
-	OnChange      func()              // called after the recording has another file, or its files another path; must not wait
+	// called with the name of each new file; nil for no function
+	OnOpen func(target string)
+	// called after the recording has another file, or its files another path; must not wait
+	OnChange func()
 }
 
 // Files is the bags of a recording. All methods but Start and Close are for concurrent use.
@@ -80,8 +84,8 @@ func (f *Files) Start() {
 	f.closer.Go(f.closeAll)
 }
 
-// Close closes last, the bag that is still open, and waits until all bags are closed. last may be nil. No bag may be
-// written any more.
+// Close closes last, the bag that is still open, and waits until all bags are closed. last may be nil. No
+// bag may be written any more.
 func (f *Files) Close(last *Bag) error {
 	close(f.syncRequests)
 	f.syncer.Wait()
@@ -104,8 +108,8 @@ func (f *Files) CloseLater(b *Bag) { f.closing <- b }
 // Stored returns how many bytes of chunks were written, in all files.
 func (f *Files) Stored() int64 { return f.stored.Load() }
 
-// WriteChunk appends a chunk to a bag, and syncs the bag if that is due after each chunk. Other goroutines sync it if
-// that is due after some time.
+// WriteChunk appends a chunk to a bag, and syncs the bag if that is due after each chunk. Other
+// goroutines sync it if that is due after some time.
 func (f *Files) WriteChunk(b *Bag, c *chunk.Sealed) error {
 	if err := b.WriteChunk(c); err != nil {
 		return err
@@ -142,16 +146,18 @@ func (f *Files) Announce(b *Bag) {
 var errHidden = errors.New("the directory of the bags is not reachable: its file system was unmounted below the recording, or another one was mounted above it; " +
 	"the bags are on the file system that was there at the start: mount that again")
 
-// FollowDirectory logs that the directory of the bags was moved, that something else has its name now, or that no
-// path leads to it. Bags stay in their directory, and their names follow it.
+// FollowDirectory logs that the directory of the bags was moved, that something else has its name now, or
+// that no path leads to it. Bags stay in their directory, and their names follow it.
 func (f *Files) FollowDirectory() {
 	defer f.Outputs.Watchdog.Begin("name check", f.Outputs.DirName)()
 	hidden := f.Outputs.Dir.Unreachable()
 	switch before := f.hidden.Swap(hidden); {
 	case hidden && !before:
-		f.Log.Error("files are lost from sight", zap.String("directory", filepath.Clean(f.Outputs.DirName)), zap.Error(errHidden))
+		f.Log.Error("files are lost from sight", zap.String("directory", filepath.Clean(f.Outputs.DirName)),
+			zap.Error(errHidden))
 	case before && !hidden:
-		f.Log.Warn("the directory of the bags is reachable again", zap.String("directory", filepath.Clean(f.Outputs.DirName)))
+		f.Log.Warn("the directory of the bags is reachable again",
+			zap.String("directory", filepath.Clean(f.Outputs.DirName)))
 	}
 	if path, changed := f.Outputs.Dir.Follow(); changed {
 		f.Log.Warn("the directory was renamed or replaced during the recording: bags stay in it, under its new path",

@@ -25,16 +25,25 @@ const (
 type FinishedBags struct {
 	Retain *retention.Retainer
 
-	mu      sync.Mutex
-	latest  []finishedBag        // the last KeptBags bags, the oldest first
-	count   int                  // number of all bags
-	bytes   int64                // size of all bags
-	file    string               // path of the last bag of the recording itself when it was closed; empty for none
-	place   disk.Place           // where that bag is
-	gone    int                  // bags that were deleted while they were recorded
-	earlier control.EarlierFiles // sums over bags that are not in latest any more
-	faults  []error              // the first KeptFaults errors
-	more    int                  // number of errors after those
+	mu sync.Mutex
+	// the last KeptBags bags, the oldest first
+	latest []finishedBag
+	// number of all bags
+	count int
+	// size of all bags
+	bytes int64
+	// path of the last bag of the recording itself when it was closed; empty for none
+	file string
+	// where that bag is
+	place disk.Place
+	// bags that were deleted while they were recorded
+	gone int
+	// sums over bags that are not in latest any more
+	earlier control.EarlierFiles
+	// the first KeptFaults errors
+	faults []error
+	// number of errors after those
+	more int
 }
 
 // finishedBag is one bag that is closed.
@@ -46,11 +55,12 @@ type finishedBag struct {
 	gone     bool // deleted while it was recorded
 }
 
-// Add adds a bag that is closed. own means that the bag is one of the recording itself, not of a snapshot beside
-// a recording.
+// Add adds a bag that is closed. own means that the bag is one of the recording itself, not of a snapshot
+// beside a recording.
 func (l *FinishedBags) Add(b *Bag, fault error, own bool) {
 	f := finishedBag{
-		Bag:      control.Bag{Name: b.Path(), Bytes: b.Bytes(), Begun: b.Begun, Ended: b.ended, Snapshot: b.Snapshot},
+		Bag: control.Bag{Name: b.Path(), Bytes: b.Bytes(), Begun: b.Begun, Ended: b.ended,
+			Snapshot: b.Snapshot},
 		Place:    b.Place,
 		retained: b.retained,
 		faulty:   b.Fault != nil,
@@ -160,7 +170,8 @@ func (l *FinishedBags) Account() (a control.Summary) {
 		if deleted {
 			listed++
 		}
-		a.Files = append(a.Files, control.FileSummary{File: b.Name, Bytes: b.Bytes, Deleted: deleted, Snapshot: b.Snapshot})
+		a.Files = append(a.Files,
+			control.FileSummary{File: b.Name, Bytes: b.Bytes, Deleted: deleted, Snapshot: b.Snapshot})
 	}
 	_, deleted := l.Retain.Deletions()
 	l.mu.Lock()

@@ -19,16 +19,24 @@ import (
 
 // Graph asks the master and the nodes about the topics of a recording. It is for concurrent use.
 type Graph struct {
-	Node             *tcpros.Node
-	Log              *zap.Logger
-	Lists            bool                         // ask the master for all topics
-	Selects          func(topic, typ string) bool // reports whether a topic that the master lists is recorded
-	Unmatched        func() []string              // returns the patterns of topics and types that have selected no topic
-	Excludes         func(topic string) bool      // reports whether a topic of Nodes or NodePublications is not recorded
-	Nodes            []string                     // record the topics that these nodes subscribe to
-	NodePublications []string                     // record the topics that these nodes publish
-	Interval         time.Duration                // the shortest time between two rounds of a Discoverer
-	Survey           time.Duration                // the longest time for trying all nodes; SurveyTimeout except in tests
+	Node *tcpros.Node
+	Log  *zap.Logger
+	// ask the master for all topics
+	Lists bool
+	// reports whether a topic that the master lists is recorded
+	Selects func(topic, typ string) bool
+	// returns the patterns of topics and types that have selected no topic
+	Unmatched func() []string
+	// reports whether a topic of Nodes or NodePublications is not recorded
+	Excludes func(topic string) bool
+	// record the topics that these nodes subscribe to
+	Nodes []string
+	// record the topics that these nodes publish
+	NodePublications []string
+	// the shortest time between two rounds of a Discoverer
+	Interval time.Duration
+	// the longest time for trying all nodes; SurveyTimeout except in tests
+	Survey time.Duration
 }
 
 // Found is the result of one round of discovery.
@@ -74,13 +82,17 @@ func (g *Graph) Discoverers() (all []Discoverer) {
 	if g.Lists {
 		known := statusTopics{}
 		ask := func(ctx context.Context) ([]string, int) { return g.listed(ctx, known) }
-		all = append(all, Discoverer{ask: ask, rank: g.rankNew(), all: len(g.Nodes)+len(g.NodePublications) == 0})
+		all = append(all,
+			Discoverer{ask: ask, rank: g.rankNew(), all: len(g.Nodes)+len(g.NodePublications) == 0})
 	}
 	for _, node := range g.Nodes {
-		all = append(all, Discoverer{ask: g.pollNode(node, "subscribes to", g.Node.Master().NodeSubscriptions), rank: noneLive})
+		all = append(all,
+			Discoverer{ask: g.pollNode(node, "subscribes to", g.Node.Master().NodeSubscriptions),
+				rank: noneLive})
 	}
 	for _, node := range g.NodePublications {
-		all = append(all, Discoverer{ask: g.pollNode(node, "publishes", g.Node.Master().NodePublications), rank: allLive})
+		all = append(all,
+			Discoverer{ask: g.pollNode(node, "publishes", g.Node.Master().NodePublications), rank: allLive})
 	}
 	return all
 }
@@ -138,7 +150,8 @@ func (g *Graph) Discover(ctx context.Context, d Discoverer, found chan<- Found) 
 			before, last = start, nil
 			continue
 		}
-		result := Found{Names: names, Live: len(names), Since: before, All: d.all, Same: slices.Equal(names, last)}
+		result := Found{Names: names, Live: len(names), Since: before, All: d.all,
+			Same: slices.Equal(names, last)}
 		if !result.Same {
 			last = slices.Clone(names) // rank changes the order of names
 			result.Live = d.rank(ctx, names)
@@ -156,8 +169,8 @@ func (g *Graph) Discover(ctx context.Context, d Discoverer, found chan<- Found) 
 // master is asked once for each: a tool that ends unregisters its services before its status topic.
 type statusTopics map[string]bool
 
-// listed returns the topics to record that the master lists. Errors are logged at debug level only, because the node
-// logs when the master is away.
+// listed returns the topics to record that the master lists. Errors are logged at debug level only,
+// because the node logs when the master is away.
 func (g *Graph) listed(ctx context.Context, known statusTopics) (names []string, listed int) {
 	topics, err := g.Node.Master().PublishedTopics(ctx)
 	if err != nil {
@@ -170,7 +183,8 @@ func (g *Graph) listed(ctx context.Context, known statusTopics) (names []string,
 			present[t.Name] = true
 		}
 	}
-	maps.DeleteFunc(known, func(name string, _ bool) bool { return !present[name] }) // another node may take the name
+	// another node may take the name
+	maps.DeleteFunc(known, func(name string, _ bool) bool { return !present[name] })
 	for _, t := range topics {
 		if g.Selects(t.Name, t.Type) && !g.ofTool(ctx, t, known) {
 			names = append(names, t.Name)
@@ -203,9 +217,10 @@ func (g *Graph) ofTool(ctx context.Context, t tcpros.TopicInfo, known statusTopi
 	return false
 }
 
-// pollNode returns the function that asks one node for its topics. An error is logged when its text differs from
-// that of the last one. Topics of a node that has ended stay subscribed to.
-func (g *Graph) pollNode(node, does string, ask func(context.Context, string) ([]tcpros.TopicInfo, error)) func(context.Context) ([]string, int) {
+// pollNode returns the function that asks one node for its topics. An error is logged when its text
+// differs from that of the last one. Topics of a node that has ended stay subscribed to.
+func (g *Graph) pollNode(node, does string,
+	ask func(context.Context, string) ([]tcpros.TopicInfo, error)) func(context.Context) ([]string, int) {
 	last := "" // text of the last error
 	return func(ctx context.Context) (names []string, listed int) {
 		topics, err := g.nodeTopics(ctx, node, ask)

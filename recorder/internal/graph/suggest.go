@@ -21,9 +21,9 @@ const (
 	suggestMost  = time.Minute
 )
 
-// Suggest logs a warning about each topic that nobody publishes, if a published topic has a similar name, and about each
-// pattern that selects no topic: they may be misspelled. missing are resolved names. Suggest returns when there is
-// nothing left to warn of, or when ctx is done.
+// Suggest logs a warning about each topic that nobody publishes, if a published topic has a similar name,
+// and about each pattern that selects no topic: they may be misspelled. missing are resolved names.
+// Suggest returns when there is nothing left to warn of, or when ctx is done.
 func (g *Graph) Suggest(ctx context.Context, missing []string) {
 	s := g.newSuggestions(missing)
 	for wait := suggestAfter; !s.done(); wait = min(2*wait, suggestMost) {
@@ -32,7 +32,8 @@ func (g *Graph) Suggest(ctx context.Context, missing []string) {
 		case <-ctx.Done():
 			return
 		}
-		if topics, err := g.Node.Master().PublishedTopics(ctx); err == nil { // the node logs that the master is away
+		// the node logs that the master is away
+		if topics, err := g.Node.Master().PublishedTopics(ctx); err == nil {
 			s.look(topics)
 		}
 	}
@@ -71,7 +72,8 @@ func (s *suggestions) look(topics []tcpros.TopicInfo) {
 		}
 		near := wording.NearestTopics(topic, others)
 		if len(near) > 0 {
-			s.Log.Warn("nobody publishes this topic; did you mean another?", loglimit.Each(), zap.String("topic", topic), zap.Strings("nearest", near))
+			s.Log.Warn("nobody publishes this topic; did you mean another?", loglimit.Each(),
+				zap.String("topic", topic), zap.Strings("nearest", near))
 		}
 		return len(near) > 0
 	})
@@ -82,9 +84,11 @@ func (s *suggestions) look(topics []tcpros.TopicInfo) {
 	}
 	slices.Sort(types)
 	for _, p := range s.patterns {
-		near := wording.NearestTopics(wildcards().ReplaceAllString(p, ""), slices.Concat(others, slices.Compact(types)))
+		near := wording.NearestTopics(wildcards().ReplaceAllString(p, ""),
+			slices.Concat(others, slices.Compact(types)))
 		if len(near) > 0 {
-			s.Log.Warn("this pattern selects no topic yet; did you mean another?", loglimit.Each(), zap.String("pattern", p), zap.Strings("nearest", near))
+			s.Log.Warn("this pattern selects no topic yet; did you mean another?", loglimit.Each(),
+				zap.String("pattern", p), zap.Strings("nearest", near))
 		} else {
 			s.Log.Warn("this pattern selects no topic yet", loglimit.Each(), zap.String("pattern", p))
 		}

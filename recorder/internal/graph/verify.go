@@ -70,7 +70,8 @@ func (g *Graph) CheckNumbers(ctx context.Context, accounts Accounts) {
 		}
 		accounts.SetForeign(k, foreign)
 		if foreign {
-			g.Log.Debug("another node numbers the messages of this publisher: gaps do not count", zap.String("topic", string(k.Topic)), zap.String("publisher", k.Publisher))
+			g.Log.Debug("another node numbers the messages of this publisher: gaps do not count",
+				zap.String("topic", string(k.Topic)), zap.String("publisher", k.Publisher))
 		}
 	}
 }
@@ -97,7 +98,8 @@ func (g *Graph) stillListed(ctx context.Context, all []loss.PublisherKey) map[lo
 		}
 		uri, asked := uris[k.Publisher]
 		if !asked {
-			if uri, err = g.Node.Master().LookupNode(ctx, k.Publisher); err != nil && !errors.Is(err, tcpros.ErrStatus) {
+			if uri, err = g.Node.Master().LookupNode(ctx, k.Publisher); err != nil &&
+				!errors.Is(err, tcpros.ErrStatus) {
 				return nil
 			}
 			uris[k.Publisher] = uri

@@ -1,7 +1,8 @@
-// Package health watches what comes of the topics of a recording while it is recorded, and says what is wrong with them:
-// in the log, in marks in the bag, and to whoever asks. Package finding decides; this package gives it the figures of the
-// intake, four times a second, on a goroutine of its own. Another goroutine asks the master, which may not answer, whether
-// publishers with wrong stamps are players: meanwhile everything else is told in time.
+// Package health watches what comes of the topics of a recording while it is recorded, and says what is
+// wrong with them: in the log, in marks in the bag, and to whoever asks. Package finding decides; this
+// package gives it the figures of the intake, four times a second, on a goroutine of its own. Another
+// goroutine asks the master, which may not answer, whether publishers with wrong stamps are players:
+// meanwhile everything else is told in time.
 package health
 
 import (
@@ -49,10 +50,14 @@ type Watcher struct {
 	asked   chan map[string]bool // by topic: whether a player publishes it
 
 	// The following fields are owned by Run.
-	arrivals []finding.Arrivals  // of the last look
-	played   map[string]bool     // topics that players publish
-	doubt    map[string][]change // of topics whose stamps are off, while it is not known whether a player publishes them
-	asking   bool                // the answers about some of them are awaited
+	// of the last look
+	arrivals []finding.Arrivals
+	// topics that players publish
+	played map[string]bool
+	// of topics whose stamps are off, while it is not known whether a player publishes them
+	doubt map[string][]change
+	// the answers about some of them are awaited
+	asking bool
 
 	mu    sync.Mutex // guards watch
 	watch *finding.Watch
@@ -123,8 +128,8 @@ func (w *Watcher) look(now time.Time) {
 	w.ask()
 }
 
-// arrive gets the figures of all topics, and reports whether messages are recorded now. Stamps that mean nothing are left
-// out: those of players, and all if the graph has a clock of its own, which they follow.
+// arrive gets the figures of all topics, and reports whether messages are recorded now. Stamps that mean
+// nothing are left out: those of players, and all if the graph has a clock of its own, which they follow.
 func (w *Watcher) arrive() (recording bool) {
 	w.arrivals, recording = w.cfg.Accounts.Arrivals(w.arrivals[:0])
 	for i := range w.arrivals {
@@ -147,8 +152,8 @@ func (w *Watcher) ask() {
 	}
 }
 
-// answer finds out which topics in doubt players publish. A publisher about which there is no answer in time, or before
-// ctx is done, is no player.
+// answer finds out which topics in doubt players publish. A publisher about which there is no answer in
+// time, or before ctx is done, is no player.
 func (w *Watcher) answer(ctx context.Context) {
 	for topics := range w.doubted {
 		w.asked <- w.playedOf(ctx, topics)
@@ -194,14 +199,16 @@ func (w *Watcher) decide(played map[string]bool) {
 
 // begun are the log lines at the beginning of an episode.
 var begun = [finding.Kinds]string{
-	finding.Silent: "a topic is silent", finding.Slow: "a topic is slow", finding.Fast: "a topic is too fast", finding.Stamps: "the stamps of a topic are off",
+	finding.Silent: "a topic is silent", finding.Slow: "a topic is slow", finding.Fast: "a topic is too fast",
+	finding.Stamps: "the stamps of a topic are off",
 }
 
 // tell writes the log line and the mark of the beginning or the end of an episode.
 func (w *Watcher) tell(c *change) {
 	topic := zap.String("topic", c.Topic)
 	if c.Over {
-		w.cfg.Log.Info("a topic is well again", loglimit.OnRequest(), topic, zap.Stringer("was", c.Kind), zap.Duration("for", c.For.Round(100*time.Millisecond)))
+		w.cfg.Log.Info("a topic is well again", loglimit.OnRequest(), topic, zap.Stringer("was", c.Kind),
+			zap.Duration("for", c.For.Round(100*time.Millisecond)))
 		w.cfg.Mark(c.Kind.String()+" "+c.Topic+" is over after "+finding.About(c.For), c.at)
 		return
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Accounts has the accounts of the topics, connections and publishers of a recording, behind the lock of the intake. It
-// knows nothing of memory and files: its methods are for what others find out and ask, and need no decision of the
-// intake.
+// Accounts has the accounts of the topics, connections and publishers of a recording, behind the lock of
+// the intake. It knows nothing of memory and files: its methods are for what others find out and ask, and
+// need no decision of the intake.
 type Accounts struct {
 	mu     *sync.Mutex // the one lock of the intake
 	all    account.Accounts
@@ -59,8 +59,8 @@ func (a *Accounts) SetListed(listed map[loss.PublisherKey]bool, now time.Time) {
 	a.all.SetListed(listed, now)
 }
 
-// SetForeign sets whether another node numbers the messages of a publisher, if the publisher is still the same
-// process.
+// SetForeign sets whether another node numbers the messages of a publisher, if the publisher is still the
+// same process.
 func (a *Accounts) SetForeign(k loss.PublisherKey, foreign bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -91,16 +91,17 @@ func (a *Accounts) FileClosed(part int) {
 // NewTopic returns an account that is listed with its first link.
 func (a *Accounts) NewTopic(name topicname.InGraph) *account.Topic { return a.all.NewTopic(name) }
 
-// AddTopic makes an account for a topic, or finds that of a topic that was left. since is a time before the topic was
-// registered; zero if that is not known.
-func (a *Accounts) AddTopic(name topicname.InBag, resolved topicname.InGraph, since time.Time) *account.Topic {
+// AddTopic makes an account for a topic, or finds that of a topic that was left. since is a time before
+// the topic was registered; zero if that is not known.
+func (a *Accounts) AddTopic(name topicname.InBag, resolved topicname.InGraph,
+	since time.Time) *account.Topic {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.all.AddTopic(name, resolved, since)
 }
 
-// LeaveTopic notes that a topic without links is not subscribed to any more. Only AddTopic may return its account
-// again.
+// LeaveTopic notes that a topic without links is not subscribed to any more. Only AddTopic may return its
+// account again.
 func (a *Accounts) LeaveTopic(t *account.Topic) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,8 +131,8 @@ func (a *Accounts) NoteWaiting(waiting map[*account.Topic]control.Waiting) {
 	}
 }
 
-// NoteUnread notes which parts of the master's replies could not be read, so that topics may be missing: now is
-// about the last replies, ever about all.
+// NoteUnread notes which parts of the master's replies could not be read, so that topics may be missing:
+// now is about the last replies, ever about all.
 func (a *Accounts) NoteUnread(now, ever string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -41,10 +41,11 @@ func (in *Intake) append(c *account.Connection, run []byte, count int, received 
 	}
 }
 
-// addLocked copies frames that the limits of the topic let pass. It may wait for room, without the lock meanwhile, and
-// it may begin the next file. So the caller must not rely on what it has seen of the state before. Nothing that
-// endFileLocked or beginFileLocked call may call addLocked: a file would end while it ends. What a file is to begin or
-// end with goes into the command for the sink, as the latched messages of a queue.FileStart do.
+// addLocked copies frames that the limits of the topic let pass. It may wait for room, without the lock
+// meanwhile, and it may begin the next file. So the caller must not rely on what it has seen of the state
+// before. Nothing that endFileLocked or beginFileLocked call may call addLocked: a file would end while
+// it ends. What a file is to begin or end with goes into the command for the sink, as the latched
+// messages of a queue.FileStart do.
 func (in *Intake) addLocked(c *account.Connection, run []byte, count int, times runTimes) {
 	for count > 0 {
 		switch {
@@ -56,7 +57,8 @@ func (in *Intake) addLocked(c *account.Connection, run []byte, count int, times 
 		case in.mode.State != control.StateRecording: // paused or stopped while this link waited for room
 			c.NoteUnrecorded(count)
 			return
-		case !in.Buffers.pool.Admits(c.Topic().Memory(), in.Buffers.pool.Weight(len(run)+count*RecordOverhead+c.NewRecord(in.rotation.Part())), true):
+		case !in.Buffers.pool.Admits(c.Topic().Memory(),
+			in.Buffers.pool.Weight(len(run)+count*RecordOverhead+c.NewRecord(in.rotation.Part())), true):
 			c.Topic().Drop(control.DropBufferFull, uint64(count))
 			return
 		case in.filling.Open == nil && !in.waitForChunkLocked(c.Topic()):
@@ -91,8 +93,8 @@ func (in *Intake) sealOpenLocked() {
 	}
 }
 
-// submitLocked gives a chunk to the encoder and the sink, with the lock, so that the order of the queue is the order
-// of the file.
+// submitLocked gives a chunk to the encoder and the sink, with the lock, so that the order of the queue
+// is the order of the file.
 func (in *Intake) submitLocked(c *memory.Chunk) {
 	in.Buffers.pool.Count(c)
 	in.Buffers.pool.Charge(c)
@@ -111,8 +113,9 @@ func (in *Intake) countRecordedLocked(t *account.Topic, messages, bytes uint64) 
 	}
 }
 
-// waitForChunkLocked opens a chunk if none is open. If there is no room, it waits if links wait for room at all
-// (OverflowBlock). It returns false if there is no room, or if messages of t are no longer recorded.
+// waitForChunkLocked opens a chunk if none is open. If there is no room, it waits if links wait for room
+// at all (OverflowBlock). It returns false if there is no room, or if messages of t are no longer
+// recorded.
 func (in *Intake) waitForChunkLocked(t *account.Topic) bool {
 	var w *account.Wait
 	for in.filling.Open == nil && in.mode.Accepts(t) { // another link may open one while we wait
@@ -143,18 +146,19 @@ func (in *Intake) openChunkLocked() bool {
 	return true
 }
 
-// sealLimitLocked returns the length beyond which the open chunk is sealed: the chunk size, or less if the file
-// reaches its maximum size before.
+// sealLimitLocked returns the length beyond which the open chunk is sealed: the chunk size, or less if
+// the file reaches its maximum size before.
 func (in *Intake) sealLimitLocked() int {
 	left := in.rotation.Left()
 	if in.cfg.Encoder.Compresses() {
-		left = max(left, int64(in.Buffers.pool.ChunkBytes())/8) // left is an estimate, which is not worth many small chunks
+		// left is an estimate, which is not worth many small chunks
+		left = max(left, int64(in.Buffers.pool.ChunkBytes())/8)
 	}
 	return int(max(min(int64(in.Buffers.pool.ChunkBytes()), left), 0))
 }
 
-// waitLocked waits until there may be room for a link of t, without the lock. w is the wait of the link so far; nil
-// if it begins now.
+// waitLocked waits until there may be room for a link of t, without the lock. w is the wait of the link
+// so far; nil if it begins now.
 func (in *Intake) waitLocked(t *account.Topic, w *account.Wait) *account.Wait {
 	if w == nil {
 		w = t.BeginWait(time.Now())

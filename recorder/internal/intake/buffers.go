@@ -9,8 +9,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Buffers is the memory of a recording, behind the lock of the intake: the buffers of chunks, the latched messages, and the
-// ring of chunks for snapshots. It knows nothing of topics, files and commands.
+// Buffers is the memory of a recording, behind the lock of the intake: the buffers of chunks, the latched
+// messages, and the ring of chunks for snapshots. It knows nothing of topics, files and commands.
 type Buffers struct {
 	mu      *sync.Mutex // the one lock of the intake
 	pool    *memory.Memory
@@ -76,8 +76,9 @@ func (b *Buffers) GiveBack(c *latch.Chunk) {
 	b.latched.Leave(c)
 }
 
-// ToRingChunk takes over a sealed chunk that the recording is done with, and finds the last message of each of its latching
-// connections. These are copied if there is memory for that and the chunk itself takes more.
+// ToRingChunk takes over a sealed chunk that the recording is done with, and finds the last message of
+// each of its latching connections. These are copied if there is memory for that and the chunk itself
+// takes more.
 func (b *Buffers) ToRingChunk(c *memory.Chunk, latching map[rosbag.ConnID]*latch.Source) *latch.Chunk {
 	all, bytes := b.latched.LatchedIn(c, latching)
 	b.mu.Lock()
@@ -139,8 +140,8 @@ func (b *Buffers) SnapshotClosed() {
 	b.ring.FileCompleted()
 }
 
-// AddCut adds copies of messages that are cut off the beginning of the ring to the messages that are latched where
-// a snapshot begins.
+// AddCut adds copies of messages that are cut off the beginning of the ring to the messages that are
+// latched where a snapshot begins.
 func (b *Buffers) AddCut(s *latch.State, cut []*latch.Message) error {
 	bytes := b.latched.Count(cut)
 	if bytes > 0 && !b.claim(bytes) {

@@ -57,7 +57,8 @@ func (in *Intake) repeatMissedLocked(now time.Time) {
 	}
 }
 
-// RequestSplit begins the next file now, whether the recording is paused or not. A stopped recording has no file.
+// RequestSplit begins the next file now, whether the recording is paused or not. A stopped recording has
+// no file.
 func (in *Intake) RequestSplit(now time.Time) (*queue.Command, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -70,8 +71,8 @@ func (in *Intake) RequestSplit(now time.Time) (*queue.Command, error) {
 	return in.rotateLocked(now), nil
 }
 
-// RequestStop ends the file after the messages that were received until now. The command is nil if there is no
-// file, and no start under way.
+// RequestStop ends the file after the messages that were received until now. The command is nil if there
+// is no file, and no start under way.
 func (in *Intake) RequestStop() (*queue.Command, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -121,8 +122,8 @@ func (in *Intake) RequestPin(since time.Time) (*queue.Command, error) {
 	return in.enqueueLocked(&queue.Command{Kind: queue.Pin, Since: since}), nil
 }
 
-// Trigger extends the post-roll in progress, and returns its snapshot. If there is none, the ring keeps the window
-// before the trigger for the next snapshot, until BeginSnapshot or EndRequest.
+// Trigger extends the post-roll in progress, and returns its snapshot. If there is none, the ring keeps
+// the window before the trigger for the next snapshot, until BeginSnapshot or EndRequest.
 func (in *Intake) Trigger(at time.Time) (*ring.Snapshot, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -156,8 +157,8 @@ func (in *Intake) BeginSnapshot(sn *ring.Snapshot) bool {
 	return true
 }
 
-// endSnapshotLocked ends the post-roll in progress, if there is one. Messages that were received until now belong to
-// its snapshot.
+// endSnapshotLocked ends the post-roll in progress, if there is one. Messages that were received until
+// now belong to its snapshot.
 func (in *Intake) endSnapshotLocked() {
 	if sn := in.Buffers.ring.End(); sn != nil {
 		in.sealOpenLocked()

@@ -21,8 +21,8 @@ func (in *Intake) FileFailed() {
 	in.room.Broadcast()
 }
 
-// Written counts a chunk that is in the file of part: the number with which the file began, or the last one that it has taken
-// over.
+// Written counts a chunk that is in the file of part: the number with which the file began, or the last
+// one that it has taken over.
 func (in *Intake) Written(c *memory.Chunk, part int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -79,8 +79,8 @@ func (in *Intake) OpenReport(topic string, typ OwnType) *rosbag.Connection {
 	return in.reported.Conn()
 }
 
-// OwnWritten counts a message of the recorder's own, with so many bytes of payload, that the sink has written as a chunk to
-// the file of part.
+// OwnWritten counts a message of the recorder's own, with so many bytes of payload, that the sink has
+// written as a chunk to the file of part.
 func (in *Intake) OwnWritten(conn *rosbag.Connection, c *chunk.Sealed, bytes, part int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

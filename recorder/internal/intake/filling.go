@@ -33,7 +33,8 @@ func (f *Filling) Begin(c *memory.Chunk, sealAt int) {
 	f.Open, f.sealAt = c, sealAt
 }
 
-// BeginFile makes the next chunks write connection records again, for another file. An open chunk has no messages.
+// BeginFile makes the next chunks write connection records again, for another file. An open chunk has no
+// messages.
 func (f *Filling) BeginFile(sealAt int) {
 	f.Records = new(chunk.Records)
 	if f.Open != nil {
@@ -41,7 +42,8 @@ func (f *Filling) BeginFile(sealAt int) {
 	}
 }
 
-// Precedes reports whether the open chunk has an earlier message than a chunk whose earliest message has the time start.
+// Precedes reports whether the open chunk has an earlier message than a chunk whose earliest message has
+// the time start.
 func (f *Filling) Precedes(start rosbag.Time) bool {
 	return f.Open != nil && !f.Empty() && !start.Before(f.Open.Builder().Start())
 }
@@ -49,8 +51,9 @@ func (f *Filling) Precedes(start rosbag.Time) bool {
 // Saw notes that a message came.
 func (f *Filling) Saw(at time.Time) { f.latest = f.Later(at) }
 
-// Later returns at, or the time of the latest message if that is later. Callers read the clock before they have the
-// lock, so at may be too early: a file must not begin before a message that is in the file before.
+// Later returns at, or the time of the latest message if that is later. Callers read the clock before
+// they have the lock, so at may be too early: a file must not begin before a message that is in the file
+// before.
 func (f *Filling) Later(at time.Time) time.Time {
 	if at.Before(f.latest) {
 		return f.latest
@@ -58,9 +61,9 @@ func (f *Filling) Later(at time.Time) time.Time {
 	return at
 }
 
-// Fit returns how many of the first count frames of a run go into the open chunk, and how many bytes these are: as
-// in stock, a chunk ends with the message that makes it longer than its size. all says that the run has no more than
-// count frames.
+// Fit returns how many of the first count frames of a run go into the open chunk, and how many bytes
+// these are: as in stock, a chunk ends with the message that makes it longer than its size. all says that
+// the run has no more than count frames.
 func (f *Filling) Fit(run []byte, count int, all bool) (n, size int) {
 	free := f.sealAt - f.Open.Builder().Len()
 	if all && len(run)+count*RecordOverhead <= free {
@@ -75,8 +78,8 @@ func (f *Filling) Fit(run []byte, count int, all bool) (n, size int) {
 	return n, size
 }
 
-// Append copies n frames into the open chunk. first is the time of the first frame in the bag, and received is when
-// the last frame was received.
+// Append copies n frames into the open chunk. first is the time of the first frame in the bag, and
+// received is when the last frame was received.
 func (f *Filling) Append(c *rosbag.Connection, first rosbag.Time, frames []byte, n int, received time.Time) {
 	if f.Empty() {
 		f.begun = received
@@ -109,8 +112,8 @@ func (f *Filling) Take() *memory.Chunk {
 	return c
 }
 
-// TakeEmpty ends and returns the open chunk if it has no message; nil otherwise. The next chunk writes its connection
-// records again.
+// TakeEmpty ends and returns the open chunk if it has no message; nil otherwise. The next chunk writes
+// its connection records again.
 func (f *Filling) TakeEmpty() *memory.Chunk {
 	c := f.Open
 	if c == nil || !f.Empty() {

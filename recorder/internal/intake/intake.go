@@ -1,8 +1,8 @@
 // Package intake makes a run of frames part of the right chunk. It has the one lock that a message meets.
 // The pure packages account, filling, memory, mode, latch, ring and rotation decide under that lock. The
 // intake queues chunks and commands for the sink, knows nothing of files, and answers with values.
-// Accounts and Buffers are behind the same lock, with methods of their own for what needs no decision of the intake.
-// Each caller declares what it needs as an interface, such as sink.Intake and graph.Accounts.
+// Accounts and Buffers are behind the same lock, with methods of their own for what needs no decision of
+// the intake. Each caller declares what it needs as an interface, such as sink.Intake and graph.Accounts.
 //
 // Decisions: ADR 0098.
 package intake
@@ -27,7 +27,8 @@ import (
 // Intake takes runs of frames from the links, decides what is recorded and in which file, and queues
 // chunks and commands for the sink.
 //
-// mu guards the fields from Accounts to reported. It is held while one run is copied, never during I/O or compression.
+// mu guards the fields from Accounts to reported. It is held while one run is copied, never during I/O or
+// compression.
 type Intake struct {
 	cfg   Config
 	queue *queue.FIFO[queue.Item] // to the sink, in file order
@@ -76,14 +77,16 @@ func New(o Config) *Intake {
 	}
 	in.room.L = &in.mu
 	in.Accounts = &Accounts{
-		mu: &in.mu, all: account.New(o.Limits, o.Ring != nil && o.Ring.Only), gaps: make(chan struct{}, 1), recorded: in.mode.Accepts,
+		mu: &in.mu, all: account.New(o.Limits, o.Ring != nil && o.Ring.Only), gaps: make(chan struct{}, 1),
+		recorded: in.mode.Accepts,
 	}
 	if in.mode.State != control.StateStopped {
 		in.mode.Begun = o.Sim.Steady(o.Begun)
 	}
 	o.Memory.Twice, o.Memory.Freed = o.Encoder.Compresses(), in.room.Broadcast
 	in.Buffers.mu, in.Buffers.pool = &in.mu, memory.New(o.Memory)
-	in.Buffers.latched = latch.New(in.Buffers.pool, o.NoRepeat, func(c *latch.Chunk) { in.Buffers.ring.Free(c) })
+	in.Buffers.latched = latch.New(in.Buffers.pool, o.NoRepeat,
+		func(c *latch.Chunk) { in.Buffers.ring.Free(c) })
 	if o.Ring != nil {
 		in.Buffers.keepRing(*o.Ring)
 	}
@@ -141,7 +144,8 @@ func (in *Intake) neededLocked(c *account.Connection) bool {
 	switch {
 	case in.Buffers.ring.Writing(): // the file of a snapshot has connections, too
 		return true
-	case in.Buffers.latched.Holds(c.Source()), c.Topic().Memory().Waiting() > 0, in.filling.Has(c.Conn().ID), in.Buffers.ring.Needs(c.Source().Latest()):
+	case in.Buffers.latched.Holds(c.Source()), c.Topic().Memory().Waiting() > 0, in.filling.Has(c.Conn().ID),
+		in.Buffers.ring.Needs(c.Source().Latest()):
 		return true
 	}
 	return !in.Buffers.ring.IsOnly() && in.Accounts.needsLocked(c)

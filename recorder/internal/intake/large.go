@@ -6,8 +6,8 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
-// awaitChunkLocked waits until a large message may be received and returns its chunk; nil if the topic is no longer
-// recorded.
+// awaitChunkLocked waits until a large message may be received and returns its chunk; nil if the topic is
+// no longer recorded.
 func (f *LargeFrame) awaitChunkLocked(size, first int) *memory.Chunk {
 	in := f.link.in
 	in.sealOpenLocked() // so that the memory of the open chunk comes back
@@ -26,8 +26,8 @@ func (f *LargeFrame) awaitChunkLocked(size, first int) *memory.Chunk {
 	return in.Buffers.pool.Get(first, first)
 }
 
-// awaitGrowthLocked waits until a message may take more bytes while it is received. It returns false if the topic is
-// no longer recorded.
+// awaitGrowthLocked waits until a message may take more bytes while it is received. It returns false if
+// the topic is no longer recorded.
 func (f *LargeFrame) awaitGrowthLocked(more int64) bool {
 	defer f.endWaitLocked()
 	f.startWaitLocked()
@@ -65,8 +65,8 @@ func (f *LargeFrame) awaitLeaseLocked() bool {
 	return false
 }
 
-// awaitMemoryLocked waits until a large message with a lease may take more bytes. Shared chunks take no more than
-// their minimum meanwhile. It returns false if the topic is no longer recorded.
+// awaitMemoryLocked waits until a large message with a lease may take more bytes. Shared chunks take no
+// more than their minimum meanwhile. It returns false if the topic is no longer recorded.
 func (f *LargeFrame) awaitMemoryLocked(more int64) bool {
 	in, t := f.link.in, f.link.connection.Topic()
 	for {
@@ -77,7 +77,8 @@ func (f *LargeFrame) awaitMemoryLocked(more int64) bool {
 		if !in.mode.Accepts(t) {
 			return false
 		}
-		in.sealOpenLocked()                        // otherwise the open chunk keeps its memory until it is old
+		// otherwise the open chunk keeps its memory until it is old
+		in.sealOpenLocked()
 		if c := in.filling.TakeEmpty(); c != nil { // a chunk with connection records at most
 			in.Buffers.pool.Put(c)
 			continue

@@ -57,9 +57,9 @@ func (l *Link) Large(frameBytes int) tcpros.LargeFrame {
 	return f
 }
 
-// takeLarge gives a large message a chunk of its own, into which the message is read straight from the socket:
-// nothing is copied, and no other topic waits. Bytes count for the buffer as they arrive, not when they are
-// announced: a false announcement costs nothing.
+// takeLarge gives a large message a chunk of its own, into which the message is read straight from the
+// socket: nothing is copied, and no other topic waits. Bytes count for the buffer as they arrive, not
+// when they are announced: a false announcement costs nothing.
 func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	in, c := l.in, l.connection
 	in.mu.Lock()
@@ -81,7 +81,8 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	}
 	f, size := &l.frame, frameBytes+largeOverhead+c.Bytes()
 	need := in.Buffers.pool.Weight(size)
-	*f = LargeFrame{link: l, size: frameBytes, blocks: in.Buffers.pool.Blocks() && !idle, turn: memory.NewTurn(need)}
+	*f = LargeFrame{link: l, size: frameBytes, blocks: in.Buffers.pool.Blocks() && !idle,
+		turn: memory.NewTurn(need)}
 	if most := in.Buffers.pool.MostLarge(); most >= 0 && need > most {
 		if idle {
 			in.countUnwantedLocked(c)
@@ -116,9 +117,10 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 func (f *LargeFrame) beginLocked(into *memory.Chunk) {
 	in, c := f.link.in, f.link.connection
 	f.turn.Begin(into)
-	// With nil records, the chunk gets the connection record. The message may be given up, so each chunk gets the
-	// record until an earlier chunk of the file certainly has it. If the record is less than a percent of the
-	// message, each chunk gets it, and can be written to any file that is open when the message is complete.
+	// With nil records, the chunk gets the connection record. The message may be given up, so each chunk
+	// gets the record until an earlier chunk of the file certainly has it. If the record is less than a
+	// percent of the message, each chunk gets it, and can be written to any file that is open when the
+	// message is complete.
 	var records *chunk.Records
 	if c.HasRecord(in.rotation.Part()) && c.Bytes()*recordShare > f.size {
 		records, f.relies = in.filling.Records, true
@@ -151,12 +153,17 @@ func (l *Link) Lost(messages int) {
 
 // LargeFrame is a message on its way into a chunk of its own.
 type LargeFrame struct {
-	link   *Link
-	size   int
-	relies bool          // the chunk has no connection record, but relies on that in the file that was open when the message began
-	blocks bool          // its link waits while there is no room; otherwise the message is dropped
-	turn   memory.Turn   // its chunk, and its lease if blocks is set
-	wait   *account.Wait // the wait for a lease or memory; nil while the link does not wait
+	link *Link
+	size int
+	// the chunk has no connection record, but relies on that in the file that was open when the message
+	// began
+	relies bool
+	// its link waits while there is no room; otherwise the message is dropped
+	blocks bool
+	// its chunk, and its lease if blocks is set
+	turn memory.Turn
+	// the wait for a lease or memory; nil while the link does not wait
+	wait *account.Wait
 }
 
 // Room implements tcpros.LargeFrame. The message is given up if there is no memory for the next bytes.
@@ -165,7 +172,9 @@ func (f *LargeFrame) Room(n int) []byte {
 		f.turn.NoteArrived()
 		n = min(n, memory.LeasePiece)
 	}
-	if next := f.link.in.Buffers.pool.Weight(f.turn.Chunk().Builder().NextCap()); next > f.turn.Chunk().Counted() && !f.grow(next) {
+	chunk := f.turn.Chunk()
+	next := f.link.in.Buffers.pool.Weight(chunk.Builder().NextCap())
+	if next > chunk.Counted() && !f.grow(next) {
 		if f.link.seq != nil {
 			f.link.seq.Unseen() // the message was counted as dropped, so it is not missed
 		}
@@ -182,7 +191,8 @@ func (f *LargeFrame) grow(count int64) bool {
 	defer in.mu.Unlock()
 	grown := f.blocks && in.mode.Accepts(t) && f.awaitGrowthLocked(count-f.turn.Chunk().Counted())
 	in.Buffers.pool.Grow(f.turn.Chunk(), count)
-	if !grown && (!f.blocks || !in.mode.Accepts(t) && f.hasLeaseLocked()) { // a latched message that is not recorded is remembered
+	// a latched message that is not recorded is remembered
+	if !grown && (!f.blocks || !in.mode.Accepts(t) && f.hasLeaseLocked()) {
 		grown = in.Buffers.pool.MakeRoom(0, memory.ForMessages) && in.Buffers.pool.FitsBeside(count, 0)
 	}
 	if grown {
@@ -265,16 +275,20 @@ func (f *LargeFrame) detachChunkLocked() *memory.Chunk {
 	return c
 }
 
-// commitLocked submits a chunk with one large message. stored says that the chunk, or an earlier chunk of the same
-// file, has the connection record.
-func (in *Intake) commitLocked(chunk *memory.Chunk, c *account.Connection, payload int, received time.Time, stored bool) {
+// commitLocked submits a chunk with one large message. stored says that the chunk, or an earlier chunk of
+// the same file, has the connection record.
+func (in *Intake) commitLocked(chunk *memory.Chunk, c *account.Connection, payload int, received time.Time,
+	stored bool) {
 	if !in.mode.Accepts(c.Topic()) {
 		in.countUnwantedLocked(c)
 		in.Buffers.pool.Put(chunk)
 		return
 	}
-	if in.filling.Has(c.Conn().ID) || in.rotation.BeginsBag() && in.filling.Precedes(chunk.Builder().Start()) {
-		in.sealOpenLocked() // the earlier messages of this publisher, and those that the bag begins with, come first in the file
+	if in.filling.Has(c.Conn().ID) || in.rotation.BeginsBag() &&
+		in.filling.Precedes(chunk.Builder().Start()) {
+		// the earlier messages of this publisher, and those that the bag begins with, come first in the
+		// file
+		in.sealOpenLocked()
 	}
 	if stored {
 		c.NoteRecord(in.rotation.Part())

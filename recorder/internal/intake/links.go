@@ -38,7 +38,8 @@ func (in *Intake) OpenLink(t *account.Topic, info tcpros.LinkInfo) (*Link, error
 	return in.connectLocked(t, c, info), nil
 }
 
-// Refuse counts a publisher that the node does not take: no file descriptor is left, or its connection header is too long.
+// Refuse counts a publisher that the node does not take: no file descriptor is left, or its connection
+// header is too long.
 func (in *Intake) Refuse(t *account.Topic, uri string, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -49,8 +50,8 @@ func (in *Intake) Refuse(t *account.Topic, uri string, err error) {
 	t.PublisherRefused(uri, err)
 }
 
-// UnblockLinks lets the links that wait for room go on at once, and removes the limit of the buffer: the links are
-// about to be closed, and the messages that they hold were received.
+// UnblockLinks lets the links that wait for room go on at once, and removes the limit of the buffer: the
+// links are about to be closed, and the messages that they hold were received.
 func (in *Intake) UnblockLinks() {
 	in.mu.Lock()
 	in.sealOpenLocked()
@@ -58,8 +59,8 @@ func (in *Intake) UnblockLinks() {
 	in.mu.Unlock()
 }
 
-// connectLocked counts a link to a publisher and returns its sink. c is the connection with the header of the link;
-// with nil, connect makes one.
+// connectLocked counts a link to a publisher and returns its sink. c is the connection with the header of
+// the link; with nil, connect makes one.
 func (in *Intake) connectLocked(t *account.Topic, c *account.Connection, info tcpros.LinkInfo) *Link {
 	header := rosbag.Header(info.Header)
 	if c == nil {
@@ -72,7 +73,8 @@ func (in *Intake) connectLocked(t *account.Topic, c *account.Connection, info tc
 	l := &Link{in: in, connection: c, publisher: pub}
 	// rospy sends each new subscriber of a latched topic a copy with a number that no other subscriber sees.
 	// UDPROS counts its losses itself.
-	if !c.Conn().Header.Latching() && info.Transport != "UDPROS" && loss.Numbered(msgdef.DefinitionOf(c.Conn().Header)) {
+	if !c.Conn().Header.Latching() && info.Transport != "UDPROS" &&
+		loss.Numbered(msgdef.DefinitionOf(c.Conn().Header)) {
 		l.seq = pub.Watch(again)
 	}
 	return l

@@ -1,5 +1,5 @@
-// This file says what a recording does with messages now: whether they go into the bag, and which commands are
-// possible. The package is pure: the caller has the lock of the intake.
+// This file says what a recording does with messages now: whether they go into the bag, and which
+// commands are possible. The package is pure: the caller has the lock of the intake.
 
 package intake
 
@@ -13,11 +13,15 @@ import (
 
 // Mode is what the recording does with messages now.
 type Mode struct {
-	State    control.State
-	Begun    time.Time      // when the recording was started, by the steady clock of Sim; zero while it is stopped
-	Starting *queue.Command // opens the next file of a stopped recording; nil if none is queued
-	Ended    bool           // no more messages are recorded: the file has failed, or all links are closed
-	Full     bool           // the only file has reached its maximum size: further messages are unwanted
+	State control.State
+	// when the recording was started, by the steady clock of Sim; zero while it is stopped
+	Begun time.Time
+	// opens the next file of a stopped recording; nil if none is queued
+	Starting *queue.Command
+	// no more messages are recorded: the file has failed, or all links are closed
+	Ended bool
+	// the only file has reached its maximum size: further messages are unwanted
+	Full bool
 }
 
 // Records reports whether messages go into the bag.
@@ -26,8 +30,8 @@ func (m *Mode) Records() bool { return m.State == control.StateRecording && !m.O
 // Accepts reports whether messages of t go into the bag now.
 func (m *Mode) Accepts(t *account.Topic) bool { return m.Records() && !t.AtLimit() }
 
-// HasEnough reports whether further messages of t are unwanted: the topic has reached its limit, or the only file its
-// maximum size. Unwanted messages are not counted.
+// HasEnough reports whether further messages of t are unwanted: the topic has reached its limit, or the
+// only file its maximum size. Unwanted messages are not counted.
 func (m *Mode) HasEnough(t *account.Topic) bool { return m.Full || t.AtLimit() }
 
 // Over reports whether the recording ends.

@@ -38,7 +38,8 @@ func (n *News) Log(log *zap.Logger) {
 		}
 	}
 	for _, d := range n.Drops {
-		fields := []zap.Field{zap.String("topic", d.Topic), zap.Stringer("cause", d.Cause), zap.Uint64("messages", d.Messages)}
+		fields := []zap.Field{zap.String("topic", d.Topic), zap.Stringer("cause", d.Cause),
+			zap.Uint64("messages", d.Messages)}
 		if d.BufferNeeded > 0 {
 			const mib = 1 << 20 // the unit of -b
 			fields = append(fields, zap.String("needed", fmt.Sprintf("-b %d", (d.BufferNeeded+mib-1)/mib)))
@@ -51,7 +52,8 @@ func (n *News) Log(log *zap.Logger) {
 func (n *News) logShortages(log *zap.Logger) {
 	if s := n.Ring; s != nil {
 		log.Warn("memory does not hold as much as snapshots are to begin with: give more, or compress",
-			zap.Duration("wanted", s.Wanted), zap.Duration("held", s.Held.Round(time.Millisecond)), zap.Int64("bytes", s.Bytes))
+			zap.Duration("wanted", s.Wanted), zap.Duration("held", s.Held.Round(time.Millisecond)),
+			zap.Int64("bytes", s.Bytes))
 	}
 	if s := n.Latched; s.Text != "" {
 		log.Warn(s.Text, zap.String("topic", s.Topic))

@@ -23,8 +23,9 @@ func (in *Intake) OpenMarks(topic string, typ OwnType) (*Link, error) {
 	return in.openOwnLocked(topic, typ, false), nil
 }
 
-// AppendOwn records a message of the recorder itself, dated back to at as far as the rotation allows. It returns the time
-// of the message in the bag. One that no user has asked for waits for no room, and is no loss without.
+// AppendOwn records a message of the recorder itself, dated back to at as far as the rotation allows. It
+// returns the time of the message in the bag. One that no user has asked for waits for no room, and is no
+// loss without.
 func (in *Intake) AppendOwn(l *Link, frame []byte, at time.Time, asked bool) (time.Time, error) {
 	c := l.connection
 	in.mu.Lock()
@@ -34,7 +35,8 @@ func (in *Intake) AppendOwn(l *Link, frame []byte, at time.Time, asked bool) (ti
 	}
 	in.rotateIfDueLocked(time.Now())
 	need := in.Buffers.pool.Weight(len(frame) + RecordOverhead + c.Bytes())
-	if !asked && (!in.Buffers.pool.Admits(c.Topic().Memory(), need, true) || in.filling.Open == nil && in.Buffers.pool.LargeFirst() || !in.openChunkLocked()) {
+	if !asked && (!in.Buffers.pool.Admits(c.Topic().Memory(), need, true) || in.filling.Open == nil &&
+		in.Buffers.pool.LargeFirst() || !in.openChunkLocked()) {
 		return time.Time{}, control.ErrNoRoom
 	}
 	if in.filling.Open == nil {
@@ -54,8 +56,8 @@ func (in *Intake) AppendOwn(l *Link, frame []byte, at time.Time, asked bool) (ti
 	return bagTime, nil
 }
 
-// OpenLatched makes a link for latched messages of the recorder itself. With everyFile, each file begins with them, even
-// if files do not begin with other latched messages.
+// OpenLatched makes a link for latched messages of the recorder itself. With everyFile, each file begins
+// with them, even if files do not begin with other latched messages.
 func (in *Intake) OpenLatched(topic string, typ OwnType, everyFile bool) *Link {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -87,5 +89,6 @@ func (in *Intake) openOwnLocked(topic string, typ OwnType, latching bool) *Link 
 		h = slices.Delete(h, 1, 2)
 	}
 	t := in.Accounts.all.OwnTopic(topicname.InGraph(topic))
-	return in.connectLocked(t, t.Find(rosbag.Header(h)), tcpros.LinkInfo{Topic: topic, PublisherURI: in.cfg.Node, Header: h})
+	return in.connectLocked(t, t.Find(rosbag.Header(h)),
+		tcpros.LinkInfo{Topic: topic, PublisherURI: in.cfg.Node, Header: h})
 }

@@ -36,16 +36,17 @@ func (in *Intake) rotateIfDueLocked(now time.Time) {
 	}
 }
 
-// nextFileLocked begins the next file, because the present file has reached a limit. While nothing is recorded,
-// nextFile does nothing: the first message that is recorded again begins the file.
+// nextFileLocked begins the next file, because the present file has reached a limit. While nothing is
+// recorded, nextFile does nothing: the first message that is recorded again begins the file.
 func (in *Intake) nextFileLocked(now time.Time) {
 	if in.mode.Records() {
 		in.rotateLocked(now)
 	}
 }
 
-// fileStartLocked returns how a file that begins now begins: with the latched messages of all publishers. If resumed
-// is set, no file begins, but a pause has ended, and only messages that came in the pause are repeated.
+// fileStartLocked returns how a file that begins now begins: with the latched messages of all publishers.
+// If resumed is set, no file begins, but a pause has ended, and only messages that came in the pause are
+// repeated.
 func (in *Intake) fileStartLocked(now time.Time, resumed bool) *queue.FileStart {
 	o := &queue.FileStart{
 		At: now, Stamp: rosbag.TimeOf(in.cfg.Sim.At(now)), Part: in.rotation.Part(), Resumed: resumed,
@@ -60,17 +61,19 @@ func (in *Intake) fileStartLocked(now time.Time, resumed bool) *queue.FileStart 
 	return o
 }
 
-// rotateLocked makes all messages from now on go into the next file, which the sink opens after it has written the
-// chunks in the queue.
+// rotateLocked makes all messages from now on go into the next file, which the sink opens after it has
+// written the chunks in the queue.
 func (in *Intake) rotateLocked(now time.Time) *queue.Command {
 	in.endFileLocked(false)
-	return in.enqueueLocked(&queue.Command{Kind: queue.Rotate, Start: in.beginFileLocked(now, in.rotation.Advance)})
+	return in.enqueueLocked(&queue.Command{Kind: queue.Rotate,
+		Start: in.beginFileLocked(now, in.rotation.Advance)})
 }
 
-// endFileLocked ends the present file: what was received until now is in that file or in one before. Every file ends
-// here: because the next one begins (rotateLocked), the sink goes on in another one after a fault (Failover), the
-// recording stops (RequestStop), or it ends (Close). With report, the account of losses is the last message of the file.
-// Chunks and commands that are queued from now on are for the next file; see addLocked for what may not be called.
+// endFileLocked ends the present file: what was received until now is in that file or in one before.
+// Every file ends here: because the next one begins (rotateLocked), the sink goes on in another one after
+// a fault (Failover), the recording stops (RequestStop), or it ends (Close). With report, the account of
+// losses is the last message of the file. Chunks and commands that are queued from now on are for the
+// next file; see addLocked for what may not be called.
 func (in *Intake) endFileLocked(report bool) {
 	in.sealOpenLocked()
 	if report {
@@ -78,8 +81,8 @@ func (in *Intake) endFileLocked(report bool) {
 	}
 }
 
-// beginFileLocked makes all messages from now on go into another file, and returns how the file begins. advance is
-// the function of the rotation that begins the file.
+// beginFileLocked makes all messages from now on go into another file, and returns how the file begins.
+// advance is the function of the rotation that begins the file.
 func (in *Intake) beginFileLocked(now time.Time, advance func(now time.Time)) *queue.FileStart {
 	now = in.filling.Later(now)
 	advance(in.rotationTimeLocked(now))

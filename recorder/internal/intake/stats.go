@@ -16,8 +16,10 @@ func (in *Intake) Stats(now time.Time) control.Stats {
 	return control.Stats{
 		State: in.mode.State, Ending: in.mode.Over(),
 		Part: max(in.rotation.Part(), 0), FileBytes: in.rotation.Stored(),
-		Buffered: in.Buffers.pool.Usage().Held - in.Buffers.pool.Usage().Idle, BufferMost: in.Buffers.pool.Limit(),
-		Snapshots: in.Buffers.ring.Stats(now), Unread: in.Accounts.all.Unread(), Topics: in.Accounts.all.Stats(now),
+		Buffered:   in.Buffers.pool.Usage().Held - in.Buffers.pool.Usage().Idle,
+		BufferMost: in.Buffers.pool.Limit(),
+		Snapshots:  in.Buffers.ring.Stats(now), Unread: in.Accounts.all.Unread(),
+		Topics: in.Accounts.all.Stats(now),
 	}
 }
 
@@ -35,8 +37,8 @@ func (in *Intake) Linked(topic topicname.InBag) []string {
 	return in.Accounts.all.Linked(topic)
 }
 
-// Usage is what the memory of a recording is used for. The program uses only Crowded; tests compare the fields
-// with the bounds in docs/promises.md.
+// Usage is what the memory of a recording is used for. The program uses only Crowded; tests compare the
+// fields with the bounds in docs/promises.md.
 type Usage struct {
 	memory.Usage
 	Ring        int64 // bytes of Held that are kept for snapshots

@@ -27,9 +27,12 @@ type Chunk struct {
 	firstAt time.Time     // when its first message came
 	lastAt  time.Time     // when its last message came
 
-	latched  []*Message // the last message of each latching connection; nil once they are in the state before the ring
-	messages int        // latched messages that refer to the chunk
-	left     bool       // only these messages need the chunk, and its Weight counts for latched messages
+	// the last message of each latching connection; nil once they are in the state before the ring
+	latched []*Message
+	// latched messages that refer to the chunk
+	messages int
+	// only these messages need the chunk, and its Weight counts for latched messages
+	left bool
 }
 
 // InBuffer returns a sealed chunk that stays in its buffer, for which the memory counts so many bytes.
@@ -37,11 +40,13 @@ func InBuffer(c *memory.Chunk, counted int64) *Chunk {
 	return &Chunk{sealed: c.Sealed(), buffer: c, weight: counted, firstAt: c.FirstAt(), lastAt: c.LastAt()}
 }
 
-// InMemory returns a copy of a sealed chunk, whose first and last message came at these times, with its record in own memory.
+// InMemory returns a copy of a sealed chunk, whose first and last message came at these times, with its
+// record in own memory.
 func InMemory(c *chunk.Sealed, own []byte, first, last time.Time) *Chunk {
 	sealed := *c // which goes back with its buffer
 	own = append(own, c.Record...)
-	sealed.Record, sealed.Counts, sealed.PayloadBytes = own, slices.Clone(c.Counts), slices.Clone(c.PayloadBytes)
+	sealed.Record, sealed.Counts, sealed.PayloadBytes = own, slices.Clone(c.Counts),
+		slices.Clone(c.PayloadBytes)
 	return &Chunk{sealed: &sealed, memory: own, weight: int64(cap(own)), firstAt: first, lastAt: last}
 }
 
@@ -84,9 +89,12 @@ func (c *Chunk) Bytes() int64 {
 // LatchedIn returns the last message of each latching connection in a sealed chunk, the latest message first,
 // and how many bytes copies of these messages count. The frames are those of the chunk. LatchedIn needs no
 // lock.
-func (m *Store) LatchedIn(c *memory.Chunk, latching map[rosbag.ConnID]*Source) (all []*Message, counted int64) {
-	for conn, frame := range c.Builder().LastFrames(func(conn *rosbag.Connection) bool { return latching[conn.ID] != nil }) {
-		l := &Message{source: latching[conn.ID], frame: frame, holders: 1, counted: Overhead + m.Weight(len(frame))}
+func (m *Store) LatchedIn(c *memory.Chunk, latching map[rosbag.ConnID]*Source) (all []*Message,
+	counted int64) {
+	latches := func(conn *rosbag.Connection) bool { return latching[conn.ID] != nil }
+	for conn, frame := range c.Builder().LastFrames(latches) {
+		l := &Message{source: latching[conn.ID], frame: frame, holders: 1,
+			counted: Overhead + m.Weight(len(frame))}
 		all = append(all, l)
 		counted += l.counted
 	}
@@ -132,9 +140,9 @@ func (m *Store) Pass(c *Chunk) {
 	}
 }
 
-// Leave is called after Pass, when neither the ring nor a snapshot needs the chunk any more. The chunk stays in
-// memory for the latched messages that refer to it, and counts for latched messages from then on. If latched
-// messages may not have that much, those in the state before the ring are forgotten.
+// Leave is called after Pass, when neither the ring nor a snapshot needs the chunk any more. The chunk
+// stays in memory for the latched messages that refer to it, and counts for latched messages from then
+// on. If latched messages may not have that much, those in the state before the ring are forgotten.
 func (m *Store) Leave(c *Chunk) {
 	if c.messages > 0 && !m.mem.LatchedFits(c.weight) {
 		for of, l := range m.beforeRing {
@@ -163,9 +171,11 @@ func (m *Store) unrefer(c *Chunk) {
 	}
 }
 
-// noteMissingBeforeRing notes that a latched message from before the ring will be missing in the next snapshot.
+// noteMissingBeforeRing notes that a latched message from before the ring will be missing in the next
+// snapshot.
 func (m *Store) noteMissingBeforeRing(c *Source) {
-	m.noteShortage("no memory for a latched message from before the next snapshot: -b is too small", c.conn.Topic)
+	m.noteShortage("no memory for a latched message from before the next snapshot: -b is too small",
+		c.conn.Topic)
 }
 
 // Holds reports whether a latched message of c is remembered.
@@ -179,8 +189,8 @@ func (m *Store) ForgetBeforeRing(c *Source) {
 	}
 }
 
-// yieldBeforeRing forgets the state before the ring if that makes room for n bytes of a later message. It reports
-// whether there is room.
+// yieldBeforeRing forgets the state before the ring if that makes room for n bytes of a later message. It
+// reports whether there is room.
 func (m *Store) yieldBeforeRing(n int64) bool {
 	unneeded := map[*Chunk]int{} // messages that refer to the chunk and would be released
 	for _, l := range m.beforeRing {

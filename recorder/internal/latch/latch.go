@@ -101,11 +101,15 @@ func (l *Message) retain() *Message {
 // Store keeps the latest message of each latching publisher: for the files that begin later, and as the
 // state before the ring of chunks for snapshots. The caller has the lock.
 type Store struct {
-	mem        *memory.Memory
-	off        bool                 // files do not begin with latched messages
-	beforeRing map[*Source]*Message // the state before the ring: the last messages in chunks that have left or passed it
-	passed     uint64               // messages that were added to the state before the ring
-	free       func(*Chunk)         // takes back the memory of a chunk to which no message refers any more
+	mem *memory.Memory
+	// files do not begin with latched messages
+	off bool
+	// the state before the ring: the last messages in chunks that have left or passed it
+	beforeRing map[*Source]*Message
+	// messages that were added to the state before the ring
+	passed uint64
+	// takes back the memory of a chunk to which no message refers any more
+	free func(*Chunk)
 
 	shortage Shortage
 	short    bool // a shortage was noted before
@@ -117,8 +121,8 @@ type Shortage struct {
 	Topic string
 }
 
-// New returns an empty store. off says that files do not begin with latched messages. free takes back the memory of a chunk
-// to which no message refers any more.
+// New returns an empty store. off says that files do not begin with latched messages. free takes back the
+// memory of a chunk to which no message refers any more.
 func New(mem *memory.Memory, off bool, free func(*Chunk)) Store {
 	return Store{mem: mem, off: off, free: free}
 }
@@ -156,11 +160,13 @@ func (m *Store) Remember(c *Source, frame []byte) {
 	}
 }
 
-// Reserve takes memory for a latched message of n bytes. If there is none, or if latched messages have their
-// share already (see memory.LatchedFits), files do not begin with a message of c until a later one finds room.
+// Reserve takes memory for a latched message of n bytes. If there is none, or if latched messages have
+// their share already (see memory.LatchedFits), files do not begin with a message of c until a later one
+// finds room.
 func (m *Store) Reserve(c *Source, n int) bool {
 	weight := m.Weight(n)
-	if (m.mem.LatchedFits(weight) || m.yieldBeforeRing(weight)) && m.mem.MakeRoom(weight, memory.ForMessages) {
+	if (m.mem.LatchedFits(weight) || m.yieldBeforeRing(weight)) &&
+		m.mem.MakeRoom(weight, memory.ForMessages) {
 		m.mem.UseLatched(weight)
 		return true
 	}
@@ -200,9 +206,10 @@ func (m *Store) Release(all []*Message) {
 	}
 }
 
-// AtFile returns the latched messages of all publishers, for a file that begins now, and those of them that came while nothing
-// was recorded. If a pause has ended, and no file begins, it returns only these. The caller releases all. Of a publisher that
-// has come back with another header only the connection with the latest message counts.
+// AtFile returns the latched messages of all publishers, for a file that begins now, and those of them
+// that came while nothing was recorded. If a pause has ended, and no file begins, it returns only these.
+// The caller releases all. Of a publisher that has come back with another header only the connection with
+// the latest message counts.
 func (m *Store) AtFile(sources []*Source, resumed bool) (all, missed []*Message) {
 	newest := map[publisher]*Source{}
 	for _, c := range sources {

@@ -41,7 +41,8 @@ func (p *Packer) Pack(all []*Message, at rosbag.Time, write func(*chunk.Sealed) 
 	for i, l := range slices.Backward(all) { // oldest connection first
 		frame, claimed, err := p.frame(l)
 		if err != nil {
-			missing = errors.Join(missing, fmt.Errorf("%s of %s: %w", l.Conn().Topic, l.Conn().Header.CallerID(), err))
+			missing = errors.Join(missing,
+				fmt.Errorf("%s of %s: %w", l.Conn().Topic, l.Conn().Header.CallerID(), err))
 		} else {
 			b.AppendRun(l.Conn(), at, frame, 1)
 			p.Claims.UnclaimLatched(claimed) // the builder has a copy

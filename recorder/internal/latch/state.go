@@ -12,9 +12,13 @@ import (
 
 // State is what is latched where a snapshot begins. Whoever writes the snapshot owns it.
 type State struct {
-	atTrigger  []*Message            // the latest message of each latching connection
-	unrecorded map[*Source]time.Time // those of atTrigger that were not recorded, and when they came
-	recorded   []*Message            // the latest messages before the ring, then those that are cut off its beginning, in the order in which they came
+	// the latest message of each latching connection
+	atTrigger []*Message
+	// those of atTrigger that were not recorded, and when they came
+	unrecorded map[*Source]time.Time
+	// the latest messages before the ring, then those that are cut off its beginning, in the order in
+	// which they came
+	recorded []*Message
 }
 
 // AtTrigger returns the state at the time of a trigger, which is now.
@@ -34,7 +38,8 @@ func AtTrigger(sources []*Source) State {
 
 // AddBeforeRing adds the state before the ring to s.
 func (m *Store) AddBeforeRing(s *State) {
-	inOrder := slices.SortedFunc(maps.Values(m.beforeRing), func(a, b *Message) int { return cmp.Compare(a.passed, b.passed) })
+	inOrder := slices.SortedFunc(maps.Values(m.beforeRing),
+		func(a, b *Message) int { return cmp.Compare(a.passed, b.passed) })
 	for _, l := range inOrder {
 		s.recorded = append(s.recorded, l.retain())
 	}
@@ -43,7 +48,8 @@ func (m *Store) AddBeforeRing(s *State) {
 // Borrow returns a message of c whose frame belongs to a chunk. It counts nothing before Count.
 func Borrow(c *Source, frame []byte) *Message { return &Message{source: c, frame: frame, holders: 1} }
 
-// Count makes messages count copies of their frames, and returns how many bytes these are. Count needs no lock.
+// Count makes messages count copies of their frames, and returns how many bytes these are. Count needs no
+// lock.
 func (m *Store) Count(all []*Message) (bytes int64) {
 	for _, l := range all {
 		l.counted = m.Weight(len(l.frame))
@@ -67,7 +73,8 @@ func (s *State) Latest(begin time.Time, seen map[rosbag.ConnID]bool) []*Message 
 	newest := map[publisher]*Message{}
 	offer := func(l *Message) { newest[l.source.publisher()] = l }
 	for _, l := range s.atTrigger {
-		if !seen[l.Conn().ID] { // nothing of the publisher is recorded: the message came in a pause, or there was no memory
+		// nothing of the publisher is recorded: the message came in a pause, or there was no memory
+		if !seen[l.Conn().ID] {
 			offer(l)
 		}
 	}
@@ -79,7 +86,8 @@ func (s *State) Latest(begin time.Time, seen map[rosbag.ConnID]bool) []*Message 
 			offer(l)
 		}
 	}
-	return slices.SortedFunc(maps.Values(newest), func(a, b *Message) int { return cmp.Compare(b.Conn().ID, a.Conn().ID) })
+	return slices.SortedFunc(maps.Values(newest),
+		func(a, b *Message) int { return cmp.Compare(b.Conn().ID, a.Conn().ID) })
 }
 
 // End releases the messages of a state.

@@ -37,14 +37,22 @@ type Publisher struct {
 	verified bool      // it is known whether the publisher numbers its messages itself
 	foreign  bool      // another node numbers the messages: gaps mean nothing
 
-	downSince    time.Time     // when the last link ended; zero while there is a link, or if this node closed the last one
-	end          ending        // how the last link ended
-	unregistered bool          // the master does not list the publisher any more: the publisher ended as nodes do
-	lostNow      bool          // the last link counts as lost, and there is no other link yet
-	lost         int           // links that were lost
-	reconnected  int           // links that opened after one that was not lost
-	regained     int           // links that opened after one that was lost
-	downtime     time.Duration // time without a link, summed over all reconnected and regained links
+	// when the last link ended; zero while there is a link, or if this node closed the last one
+	downSince time.Time
+	// how the last link ended
+	end ending
+	// the master does not list the publisher any more: the publisher ended as nodes do
+	unregistered bool
+	// the last link counts as lost, and there is no other link yet
+	lostNow bool
+	// links that were lost
+	lost int
+	// links that opened after one that was not lost
+	reconnected int
+	// links that opened after one that was lost
+	regained int
+	// time without a link, summed over all reconnected and regained links
+	downtime time.Duration
 
 	reportedMissed, reportedLost, reportedBack Reported
 	reportedDowntime                           time.Duration // of downtime, with the links that came back
@@ -98,8 +106,8 @@ func (u *Publisher) SetForeign(foreign bool) {
 	}
 }
 
-// Open counts a link that opens to a process with an address, and reports whether that is the process of the last link. wanted
-// says that messages of the topic are recorded now.
+// Open counts a link that opens to a process with an address, and reports whether that is the process of
+// the last link. wanted says that messages of the topic are recorded now.
 func (u *Publisher) Open(uri string, wanted bool, now time.Time) (sameProcess bool) {
 	sameProcess = u.uri == uri
 	u.uri = uri
@@ -140,14 +148,15 @@ func endOf(err error) ending {
 	switch {
 	case errors.Is(err, io.EOF):
 		return closed
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
+		errors.Is(err, syscall.EPIPE):
 		return cut
 	}
 	return failed
 }
 
-// Broken reports whether the publisher has no link since an error of the network. A process that ends, killed or not,
-// closes its links.
+// Broken reports whether the publisher has no link since an error of the network. A process that ends,
+// killed or not, closes its links.
 func (u *Publisher) Broken() bool { return u.links == 0 && !u.downSince.IsZero() && u.end == failed }
 
 // Overdue reports whether it is time to ask the master about a publisher without a link.
@@ -166,7 +175,8 @@ func (u *Publisher) SetListed(listed bool) {
 // Settled reports whether everything about a publisher without a link is known and was reported.
 func (u *Publisher) Settled(now time.Time) bool {
 	known := u.downSince.IsZero() || u.unregistered || u.lostNow || now.Sub(u.downSince) > time.Minute
-	reported := u.reportedMissed.All(u.missed) && u.reportedLost.All(uint64(u.lost)) && u.reportedBack.All(uint64(u.reconnected+u.regained))
+	reported := u.reportedMissed.All(u.missed) && u.reportedLost.All(uint64(u.lost)) &&
+		u.reportedBack.All(uint64(u.reconnected+u.regained))
 	return known && reported
 }
 
@@ -180,7 +190,8 @@ func (u *Publisher) withoutLink(now time.Time) time.Duration {
 
 // Summary returns what is known to be lost of the publisher at now.
 func (u *Publisher) Summary(now time.Time) control.PublisherSummary {
-	return control.PublisherSummary{CallerID: u.id, Missed: u.missed, LinksLost: u.lost, Reconnected: u.reconnected, Without: u.withoutLink(now), Away: u.lostNow}
+	return control.PublisherSummary{CallerID: u.id, Missed: u.missed, LinksLost: u.lost,
+		Reconnected: u.reconnected, Without: u.withoutLink(now), Away: u.lostNow}
 }
 
 // News is what has not been reported of a publisher yet.
@@ -191,7 +202,9 @@ type News struct {
 
 // News returns what is to be reported now, and whether there is anything.
 func (u *Publisher) News(now time.Time) (n News, some bool) {
-	n = News{Lost: u.reportedLost.Growth(uint64(u.lost), now), Back: u.reportedBack.Growth(uint64(u.reconnected+u.regained), now), Without: u.withoutLink(now) - u.reportedDowntime}
+	n = News{Lost: u.reportedLost.Growth(uint64(u.lost), now),
+		Back:    u.reportedBack.Growth(uint64(u.reconnected+u.regained), now),
+		Without: u.withoutLink(now) - u.reportedDowntime}
 	if n.Back > 0 {
 		u.reportedDowntime = u.downtime
 	}
@@ -227,7 +240,8 @@ func (s *Reported) All(total uint64) bool { return s.total == total }
 // Skip notes that n more were reported elsewhere.
 func (s *Reported) Skip(n uint64) { s.total += n }
 
-// PublisherKey identifies one process that publishes a topic. URI tells the process from others of the same name.
+// PublisherKey identifies one process that publishes a topic. URI tells the process from others of the
+// same name.
 type PublisherKey struct {
 	Topic          topicname.InGraph
 	Publisher, URI string

@@ -15,15 +15,14 @@ const (
 	KeptChunks = 2
 )
 
-// Admits decides, with OverflowDrop, whether n bytes of an account go into the buffer. It compares the bytes that
-// the topic has waiting with the free bytes, which are the same for all topics. So a topic that is refused has more
-// waiting than every topic that is admitted: the newest messages of the heaviest topics are dropped first. A topic
-// has as many bytes waiting as its rate times the time to the disk, so a topic below its fair share of the disk's
-// rate never reaches the limit, whatever the others do.
+// Admits decides, with OverflowDrop, whether n bytes of an account go into the buffer. It compares the
+// bytes that the topic has waiting with the free bytes, which are the same for all topics. So a topic
+// that is refused has more waiting than every topic that is admitted: the newest messages of the heaviest
+// topics are dropped first. A topic has as many bytes waiting as its rate times the time to the disk, so
+// a topic below its fair share of the disk's rate never reaches the limit, whatever the others do.
 //
-// The memory of two shared chunks, or of one beside the open chunk, is reserved, so that light topics find room
-// when the open chunk is full or old.
-// See ADR 0005.
+// The memory of two shared chunks, or of one beside the open chunk, is reserved, so that light topics
+// find room when the open chunk is full or old. See ADR 0005.
 func (p *Memory) Admits(a *Account, n int64, shared bool) bool {
 	if p.o.Blocks || p.budget < 0 {
 		return true
@@ -35,14 +34,14 @@ func (p *Memory) Admits(a *Account, n int64, shared bool) bool {
 	return after <= FairnessFactor*p.spare() && p.FitsBeside(n, n)
 }
 
-// FitsBeside reports whether more bytes, for a message of size bytes, leave room for the reserved shared chunks. A
-// message that does not fit into the buffer beside them may use their memory, too.
+// FitsBeside reports whether more bytes, for a message of size bytes, leave room for the reserved shared
+// chunks. A message that does not fit into the buffer beside them may use their memory, too.
 func (p *Memory) FitsBeside(size, more int64) bool {
 	return more <= p.spare() || size+KeptChunks*p.SharedChunk() > p.budget
 }
 
-// spare returns how many bytes of the buffer are free beside the reserved shared chunks. The number is negative when
-// light topics have used the reserve.
+// spare returns how many bytes of the buffer are free beside the reserved shared chunks. The number is
+// negative when light topics have used the reserve.
 func (p *Memory) spare() int64 {
 	kept := int64(KeptChunks)
 	if p.filling != nil {
@@ -104,8 +103,8 @@ func (p *Memory) Open() *Chunk {
 	return c
 }
 
-// LargeFirst reports whether a large message with a lease waits for memory, and shared chunks, which have their
-// minimum, must leave the rest of the buffer to it.
+// LargeFirst reports whether a large message with a lease waits for memory, and shared chunks, which have
+// their minimum, must leave the rest of the buffer to it.
 func (p *Memory) LargeFirst() bool {
 	return p.turns.short > 0 && p.used.Shared >= KeptChunks
 }

@@ -58,8 +58,8 @@ func (c *Chunk) FirstAt() time.Time { return c.firstAt }
 // LastAt returns when the last message came.
 func (c *Chunk) LastAt() time.Time { return c.lastAt }
 
-// QueuedFor notes that the chunk belongs to the file with a number, in which the chunk and its index take about cost bytes
-// without compression.
+// QueuedFor notes that the chunk belongs to the file with a number, in which the chunk and its index take
+// about cost bytes without compression.
 func (c *Chunk) QueuedFor(part int, cost int64) { c.part, c.cost = part, cost }
 
 // Part returns the number of the file that the chunk belongs to.
@@ -86,7 +86,8 @@ func (c *Chunk) AddAlone(a *Account, n int64) {
 	c.usage = append(c.usage, chunkUsage{a, n})
 }
 
-// closeEntry makes the next message of the account get another entry of usage, if the latest message went into c.
+// closeEntry makes the next message of the account get another entry of usage, if the latest message went
+// into c.
 func (a *Account) closeEntry(c *Chunk) {
 	if a.entry.chunk == c {
 		a.entry.chunk = nil
@@ -99,8 +100,9 @@ func (c *Chunk) Done() { c.ready <- struct{}{} }
 // Await waits until a compressor is done with the chunk.
 func (c *Chunk) Await() { <-c.ready }
 
-// Seal makes the record of a chunk. If z is nil or fails, the record is not compressed: no message is lost because a
-// codec fails. Seal then returns why it failed; z must not be used again, because its state is not known.
+// Seal makes the record of a chunk. If z is nil or fails, the record is not compressed: no message is
+// lost because a codec fails. Seal then returns why it failed; z must not be used again, because its
+// state is not known.
 func (c *Chunk) Seal(z *chunk.Compressor) (failed error) {
 	if z != nil {
 		if failed = c.compress(z); failed == nil {
@@ -109,7 +111,8 @@ func (c *Chunk) Seal(z *chunk.Compressor) (failed error) {
 	}
 	sealed, err := c.builder.Seal(nil, nil)
 	if err != nil {
-		panic("memory: " + err.Error()) // only a chunk without messages cannot be sealed, and it is never queued
+		// only a chunk without messages cannot be sealed, and it is never queued
+		panic("memory: " + err.Error())
 	}
 	c.sealed = sealed
 	return failed

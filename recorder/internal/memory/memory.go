@@ -151,9 +151,10 @@ func (p *Memory) UnuseLatched(n int64) {
 // ToLatched counts n bytes, which are counted already, for latched messages.
 func (p *Memory) ToLatched(n int64) { p.used.Latched += n }
 
-// LatchedFits reports whether latched messages may have n bytes more. They may have half of what a shared chunk
-// leaves of the buffer. If links wait for room, half of the buffer is for large messages, and latched messages
-// may have what the reserved shared chunks leave of the other half, but at least an eighth of the buffer.
+// LatchedFits reports whether latched messages may have n bytes more. They may have half of what a shared
+// chunk leaves of the buffer. If links wait for room, half of the buffer is for large messages, and
+// latched messages may have what the reserved shared chunks leave of the other half, but at least an
+// eighth of the buffer.
 func (p *Memory) LatchedFits(n int64) bool {
 	const least = 8 // part of the buffer
 	most := (p.budget - p.SharedChunk()) / 2
@@ -195,8 +196,8 @@ func (p *Memory) largeShare(of int64) int64 {
 // keptShared returns the bytes that are reserved for shared chunks.
 func (p *Memory) keptShared() int64 { return KeptChunks * p.SharedChunk() }
 
-// Usual returns the likely size of the buffer of a chunk that is sealed at n bytes: the last message goes beyond
-// n, and buffers grow in steps.
+// Usual returns the likely size of the buffer of a chunk that is sealed at n bytes: the last message goes
+// beyond n, and buffers grow in steps.
 func (p *Memory) Usual(n int) int {
 	size := max(n, p.used.Grown)
 	if p.budget >= 0 && p.Weight(size) > p.budget {
@@ -205,7 +206,8 @@ func (p *Memory) Usual(n int) int {
 	return size
 }
 
-// Settle counts the size that the buffer of a shared chunk has grown to, in place of the size that was expected.
+// Settle counts the size that the buffer of a shared chunk has grown to, in place of the size that was
+// expected.
 func (p *Memory) Settle(c *Chunk) {
 	n := c.builder.Cap()
 	p.used.Grown = max(p.used.Grown, n)
@@ -247,10 +249,10 @@ func (p *Memory) Get(size, counted int) *Chunk {
 	return c
 }
 
-// fitting returns the index of a free buffer that is large enough, and of the largest that is too small; negative for
-// none. It is the smallest that is large enough, or the latest that is at most a quarter too large: the latest is most
-// likely still in the processor's caches, and a queue of small chunks leaves tens of thousands of free buffers, which
-// must not all be looked at for each chunk.
+// fitting returns the index of a free buffer that is large enough, and of the largest that is too small;
+// negative for none. It is the smallest that is large enough, or the latest that is at most a quarter too
+// large: the latest is most likely still in the processor's caches, and a queue of small chunks leaves
+// tens of thousands of free buffers, which must not all be looked at for each chunk.
 func fitting(free []*Chunk, size int) (fit, small int) {
 	fit, small = -1, -1
 	for i, c := range slices.Backward(free) {
@@ -301,7 +303,8 @@ func (p *Memory) MakeRoom(more int64, why Purpose) bool {
 	return true
 }
 
-// freeSome gives up a free buffer or, if there is none, memory of the reserve. It reports whether there was any.
+// freeSome gives up a free buffer or, if there is none, memory of the reserve. It reports whether there
+// was any.
 func (p *Memory) freeSome(why Purpose) bool {
 	if len(p.free) > 0 {
 		p.dropFree(len(p.free) - 1)
@@ -352,7 +355,8 @@ func (p *Memory) Put(c *Chunk) {
 		p.dropFree(len(p.free) - 1)
 	}
 	for p.budget < 0 && p.used.Idle > keepFree {
-		p.dropFree(0) // the latest serve the usual chunks; the first may be of sizes that no chunk needs any more
+		// the latest serve the usual chunks; the first may be of sizes that no chunk needs any more
+		p.dropFree(0)
 	}
 	p.Signal()
 }

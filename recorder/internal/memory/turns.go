@@ -64,7 +64,8 @@ func (f *Turn) Begin(c *Chunk) { f.chunk = c }
 // Chunk returns the chunk of the message; nil before Begin, and after Detach.
 func (f *Turn) Chunk() *Chunk { return f.chunk }
 
-// Detach takes the chunk from the message, which lives on with its link and must not keep a freed buffer alive.
+// Detach takes the chunk from the message, which lives on with its link and must not keep a freed buffer
+// alive.
 func (f *Turn) Detach() *Chunk {
 	c := f.chunk
 	f.chunk = nil
@@ -77,8 +78,8 @@ func (f *Turn) NoteArrived() { f.arrived.Store(int64(f.chunk.builder.Len())) }
 // HasLease reports whether the message has a lease.
 func (f *Turn) HasLease() bool { return f.granted }
 
-// WaitBegan notes that the link waits for a lease or for memory. proven says that the publisher has sent a whole large message
-// before.
+// WaitBegan notes that the link waits for a lease or for memory. proven says that the publisher has sent
+// a whole large message before.
 func (f *Turn) WaitBegan(proven bool) { f.waiting, f.proven = true, proven }
 
 // WaitEnded notes that the link waits no longer.
@@ -122,8 +123,8 @@ func (l *Turns) grants(f *Turn, room int64) bool {
 	return false
 }
 
-// claimed returns the memory of all messages but one, and the part of it that messages without a lease have. A
-// message with a lease counts in whole.
+// claimed returns the memory of all messages but one, and the part of it that messages without a lease
+// have. A message with a lease counts in whole.
 func (l *Turns) claimed(but *Turn) (all, slow int64) {
 	for _, f := range l.active {
 		switch {
@@ -179,9 +180,9 @@ func (f *Turn) heldBytes() int64 {
 	return f.chunk.counted
 }
 
-// Buffer takes a free buffer for a large message, or returns nil. The buffer counts in whole although nothing has
-// arrived, so only a publisher that has sent a large message before gets one, and only one of a small part of the
-// whole buffer.
+// Buffer takes a free buffer for a large message, or returns nil. The buffer counts in whole although
+// nothing has arrived, so only a publisher that has sent a large message before gets one, and only one of
+// a small part of the whole buffer.
 func (l *Turns) Buffer(proven bool, size int) *Chunk {
 	p := l.mem
 	fit, _ := fitting(p.free, size)

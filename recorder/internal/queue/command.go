@@ -64,8 +64,8 @@ type File interface {
 	Closed(ctx context.Context) (string, error) // waits until the file is closed, and returns its name
 }
 
-// Wait waits until the command has been executed, and returns its error. A nil Command stands for one that was
-// not necessary.
+// Wait waits until the command has been executed, and returns its error. A nil Command stands for one
+// that was not necessary.
 func (c *Command) Wait(ctx context.Context) error {
 	if c == nil {
 		return nil

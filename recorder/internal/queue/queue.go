@@ -3,8 +3,8 @@ package queue
 
 import "sync"
 
-// FIFO is a queue for concurrent use. It has no bound, so that Put never blocks under the lock of the intake; the
-// memory of its chunks is bounded by the buffer.
+// FIFO is a queue for concurrent use. It has no bound, so that Put never blocks under the lock of the
+// intake; the memory of its chunks is bounded by the buffer.
 type FIFO[T any] struct {
 	mu     sync.Mutex
 	filled sync.Cond

@@ -56,19 +56,25 @@ func Report(log *zap.Logger, dirName string, found []string) {
 
 // Options says where to repair, and how to leave the disk to the recording. No field may be nil.
 type Options struct {
-	Series   *bagfile.Series
-	Log      *zap.Logger
-	Finished func(path string, bytes int64) // called for each bag that was recovered
-	Kept     func(bag, original string)     // called with a bag and the file that it was made from, and again when that file is renamed
-	// Trying is called with each file when its repair begins, and tried when that has ended; later means that ctx was done.
-	Trying   func(orphan string) (tried func(later bool))
-	Crowded  func() bool // reports whether much of the recording waits for the disk
-	Buffer   int64       // bytes of the recorder's buffer, which a chunk may be as long as; negative for no limit
-	MinSpace int64       // bytes of the disk that have to stay free
+	Series *bagfile.Series
+	Log    *zap.Logger
+	// called for each bag that was recovered
+	Finished func(path string, bytes int64)
+	// called with a bag and the file that it was made from, and again when that file is renamed
+	Kept func(bag, original string)
+	// Trying is called with each file when its repair begins, and tried when that has ended; later means
+	// that ctx was done.
+	Trying func(orphan string) (tried func(later bool))
+	// reports whether much of the recording waits for the disk
+	Crowded func() bool
+	// bytes of the recorder's buffer, which a chunk may be as long as; negative for no limit
+	Buffer int64
+	// bytes of the disk that have to stay free
+	MinSpace int64
 }
 
-// Start repairs the files of these names beside the recording, until ctx is done or the caller calls end. With
-// wait, end waits until the repair has ended, for at most Series.Watchdog.Limit.
+// Start repairs the files of these names beside the recording, until ctx is done or the caller calls end.
+// With wait, end waits until the repair has ended, for at most Series.Watchdog.Limit.
 func Start(ctx context.Context, o Options, found []string) (end func(wait bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -85,14 +91,15 @@ func Start(ctx context.Context, o Options, found []string) (end func(wait bool))
 		select {
 		case <-done:
 		case <-time.After(o.Series.Watchdog.Limit): // a disk may try for minutes to read a bad place
-			o.Log.Warn("a recovery waits for the disk and is left behind: what it works on is as it was", zap.Strings("files", found))
+			o.Log.Warn("a recovery waits for the disk and is left behind: what it works on is as it was",
+				zap.Strings("files", found))
 		}
 	}
 }
 
-// repair makes complete bags of files that crashed recorders have left, one after the other. The recording comes
-// first: the repair uses at most half of one core and of the disk, pauses while many bytes wait in the buffer, and
-// ends with the recording. Its errors are only logged.
+// repair makes complete bags of files that crashed recorders have left, one after the other. The
+// recording comes first: the repair uses at most half of one core and of the disk, pauses while many
+// bytes wait in the buffer, and ends with the recording. Its errors are only logged.
 //
 // X.bag.active becomes X.bag, which must not exist, once X.bag is complete and on the disk. The original is
 // only read, and kept as X.bag.orig.active. If a repair crashes, the next one completes it. Memory is bounded
@@ -185,7 +192,8 @@ func (r *repair) repairFile(ctx context.Context, base string) error {
 	}
 	// The bag is as old as what was recorded, for the retention and for all who list the directory by time.
 	if err := r.dir.Chtimes(temp, time.Time{}, st.ModTime()); err != nil {
-		r.Log.Debug("the recovered bag has the time of its repair", zap.String("file", r.Series.Path(target)), zap.Error(err))
+		r.Log.Debug("the recovered bag has the time of its repair", zap.String("file", r.Series.Path(target)),
+			zap.Error(err))
 	}
 	return r.publish(base, target, temp, &rep)
 }
@@ -211,7 +219,8 @@ func (r *repair) checkUnchanged(in *os.File, before fs.FileInfo) error {
 		return err
 	case lost != nil || !os.SameFile(named, before):
 		return errGone
-	case r.writers(in) != disk.WritersNone, after.Size() != before.Size(), !after.ModTime().Equal(before.ModTime()):
+	case r.writers(in) != disk.WritersNone, after.Size() != before.Size(),
+		!after.ModTime().Equal(before.ModTime()):
 		return errors.New("another program writes it")
 	}
 	return nil
@@ -231,7 +240,8 @@ func (r *repair) copy(ctx context.Context, in *os.File, size int64, temp string)
 	return rep, errors.Join(err, out.Close())
 }
 
-func (r *repair) recover(ctx context.Context, in disk.OSFile, size int64, out disk.OSFile) (recovery.Report, error) {
+func (r *repair) recover(ctx context.Context, in disk.OSFile, size int64, out disk.OSFile) (recovery.Report,
+	error) {
 	w, err := bagfmt.NewWriter(out, bagfmt.WriterOptions{})
 	if err != nil {
 		return recovery.Report{}, err
@@ -254,7 +264,8 @@ func (r *repair) recover(ctx context.Context, in disk.OSFile, size int64, out di
 func (r *repair) step(ctx context.Context, out disk.OSFile, at int64) error {
 	if at >= r.dirty+syncBytes {
 		r.dirty = at
-		if err := out.Sync(); err != nil { // otherwise the kernel may hold up the recording while it writes all at once
+		// otherwise the kernel may hold up the recording while it writes all at once
+		if err := out.Sync(); err != nil {
 			return err
 		}
 	}
@@ -278,8 +289,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// publish gives the new bag its name, and then renames the original. In between the bag has both names, by which
-// the next repair recognizes it if this one crashes.
+// publish gives the new bag its name, and then renames the original. In between the bag has both names,
+// by which the next repair recognizes it if this one crashes.
 func (r *repair) publish(base, target, temp string, rep *recovery.Report) error {
 	err := r.dir.Link(temp, target)
 	if err != nil && !errors.Is(err, fs.ErrExist) { // no hard links: FAT on a USB stick
@@ -288,7 +299,8 @@ func (r *repair) publish(base, target, temp string, rep *recovery.Report) error 
 	if err := errors.Join(err, r.dir.Handle.Sync()); err != nil {
 		return err
 	}
-	r.setAside(base, target, zap.Uint64("messages", rep.Messages), zap.Bool("lossy", rep.Lossy()), zap.Uint64("known lost", rep.Dropped))
+	r.setAside(base, target, zap.Uint64("messages", rep.Messages), zap.Bool("lossy", rep.Lossy()),
+		zap.Uint64("known lost", rep.Dropped))
 	return nil
 }
 
@@ -305,7 +317,8 @@ func (r *repair) setAside(base, target string, fields ...zap.Field) {
 	} else {
 		r.Kept(target, orig)
 	}
-	fields = append(fields, zap.String("file", r.Series.Path(target)), zap.String("original", r.Series.Path(orig)))
+	fields = append(fields, zap.String("file", r.Series.Path(target)),
+		zap.String("original", r.Series.Path(orig)))
 	r.Log.Info("Recovered", fields...)
 }
 

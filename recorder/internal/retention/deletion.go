@@ -13,8 +13,8 @@ type Each struct {
 	Time  time.Duration
 }
 
-// Deletion says when the limits begin to delete as much as is written. The recording ends when fewer than least bytes are
-// free.
+// Deletion says when the limits begin to delete as much as is written. The recording ends when fewer than
+// least bytes are free.
 func (r *Retainer) Deletion(now time.Time, least int64, each Each) control.Deletion {
 	if !r.Enabled() {
 		return control.Deletion{}

@@ -16,9 +16,10 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
-// Load adds the bags of earlier runs with the same output, as far as they are still the files that were recorded.
-// orphans are the names of the files that will be repaired: none is deleted before that was tried, see Trying.
-// Without limits Load does nothing. After an error the limits hold for the files of this run only.
+// Load adds the bags of earlier runs with the same output, as far as they are still the files that were
+// recorded. orphans are the names of the files that will be repaired: none is deleted before that was
+// tried, see Trying. Without limits Load does nothing. After an error the limits hold for the files of
+// this run only.
 func (r *Retainer) Load(s *bagfile.Series, orphans []string) error {
 	if !r.Enabled() {
 		return nil
@@ -39,7 +40,8 @@ func (r *Retainer) Load(s *bagfile.Series, orphans []string) error {
 		f, gone := e.find(s, now)
 		switch {
 		case f != nil:
-			f.untried = !f.original && e.Repair != repairBegun && slices.Contains(orphans, filepath.Base(f.Name))
+			f.untried = !f.original && e.Repair != repairBegun &&
+				slices.Contains(orphans, filepath.Base(f.Name))
 			r.files = append(r.files, f)
 		case gone:
 			r.note(s.Watchdog, entry{Bag: e.Bag, ID: e.ID, Deleted: true})
@@ -76,7 +78,8 @@ func (r *Retainer) Look(s *bagfile.Series) error {
 func (e *listedBag) find(s *bagfile.Series, now time.Time) (f *Retained, gone bool) {
 	defer s.Watchdog.Begin("search", s.Path(e.Bag))()
 	gone = true
-	for _, name := range []string{e.Name, e.Bag, e.Bag + bagname.ActiveSuffix, e.Bag + bagname.OriginalSuffix} {
+	for _, name := range []string{e.Name, e.Bag, e.Bag + bagname.ActiveSuffix,
+		e.Bag + bagname.OriginalSuffix} {
 		if name == "" {
 			continue
 		}
@@ -96,8 +99,10 @@ func (e *listedBag) find(s *bagfile.Series, now time.Time) (f *Retained, gone bo
 			changed = now
 		}
 		return &Retained{
-			Place: s.Place(name, st), bag: e.Bag, number: e.number, known: e.ID, bytes: size, closed: changed, pinned: e.Pinned,
-			original: strings.HasSuffix(e.Bag, ".bag"+bagname.LedgerSuffix) || strings.HasSuffix(name, bagname.OriginalSuffix),
+			Place: s.Place(name, st), bag: e.Bag, number: e.number, known: e.ID, bytes: size, closed: changed,
+			pinned: e.Pinned,
+			original: strings.HasSuffix(e.Bag, ".bag"+bagname.LedgerSuffix) ||
+				strings.HasSuffix(name, bagname.OriginalSuffix),
 		}, false
 	}
 	return nil, gone
@@ -119,16 +124,18 @@ func (r *Retainer) Waits(s *bagfile.Series, orphan string) bool { return r.waiti
 func (r *Retainer) waiting(s *bagfile.Series, orphan string) *Retained {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.files, func(f *Retained) bool { return f.untried && f.Name == filepath.Join(s.DirName, orphan) })
+	i := slices.IndexFunc(r.files,
+		func(f *Retained) bool { return f.untried && f.Name == filepath.Join(s.DirName, orphan) })
 	if i < 0 {
 		return nil
 	}
 	return r.files[i]
 }
 
-// Trying notes that the repair of an orphan begins: if this process dies meanwhile, the orphan does not wait in the next
-// run, so that limits hold for a recorder that crashes again and again. The caller calls tried when the repair has
-// ended; later means that it was not carried through because the recording ended.
+// Trying notes that the repair of an orphan begins: if this process dies meanwhile, the orphan does not
+// wait in the next run, so that limits hold for a recorder that crashes again and again. The caller calls
+// tried when the repair has ended; later means that it was not carried through because the recording
+// ended.
 func (r *Retainer) Trying(s *bagfile.Series, orphan string) (tried func(later bool)) {
 	f := r.waiting(s, orphan)
 	if f == nil {
@@ -157,7 +164,8 @@ func (r *Retainer) adopt(s *bagfile.Series, bag, original string) bool {
 	}
 	r.mu.Lock()
 	var old *Retained
-	if i := slices.IndexFunc(r.files, func(f *Retained) bool { return f.bag == bag && !f.closed.IsZero() }); i >= 0 {
+	if i := slices.IndexFunc(r.files,
+		func(f *Retained) bool { return f.bag == bag && !f.closed.IsZero() }); i >= 0 {
 		old = r.files[i]
 	}
 	r.mu.Unlock()
@@ -169,7 +177,8 @@ func (r *Retainer) adopt(s *bagfile.Series, bag, original string) bool {
 	originalID := r.begun(place, entry{Bag: kept}, original)
 	r.note(place.Watchdog, entry{Bag: kept, ID: originalID, Name: original})
 	whole := &Retained{
-		Place: place, bag: bag, number: old.number, known: r.begun(place, entry{Bag: bag, Whole: true}, bag), bytes: st.Size(), closed: old.closed,
+		Place: place, bag: bag, number: old.number, known: r.begun(place, entry{Bag: bag, Whole: true}, bag),
+		bytes: st.Size(), closed: old.closed,
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -204,7 +213,8 @@ func (f *Retained) inRepair(base string, err error) bool {
 	case !strings.HasSuffix(base, bagname.ActiveSuffix):
 		return false
 	case errors.Is(err, fs.ErrNotExist):
-		original := strings.TrimSuffix(f.bag, bagname.LedgerSuffix) + bagname.OriginalSuffix // the name that a repair gives
+		// the name that a repair gives
+		original := strings.TrimSuffix(f.bag, bagname.LedgerSuffix) + bagname.OriginalSuffix
 		st, err := f.Folder.Lstat(original)
 		return err == nil && f.isStill(original, st)
 	}

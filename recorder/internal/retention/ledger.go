@@ -22,14 +22,18 @@ import (
 
 // entry is one line of a ledger: a new bag, or a change of a bag.
 type entry struct {
-	Bag     string        `json:"bag"` // the name of the bag once it is finished
-	ID      disk.Identity `json:"id"`
-	Begun   bool          `json:"begun,omitempty"`
-	Whole   bool          `json:"whole,omitempty"`  // begun by a repair: what was recorded is as old as the bag of that name before
-	Name    string        `json:"name,omitempty"`   // the present name of the file, if a repair has renamed it
-	Repair  string        `json:"repair,omitempty"` // repairBegun or repairLater
-	Pinned  bool          `json:"pinned,omitempty"`
-	Deleted bool          `json:"deleted,omitempty"`
+	// the name of the bag once it is finished
+	Bag   string        `json:"bag"`
+	ID    disk.Identity `json:"id"`
+	Begun bool          `json:"begun,omitempty"`
+	// begun by a repair: what was recorded is as old as the bag of that name before
+	Whole bool `json:"whole,omitempty"`
+	// the present name of the file, if a repair has renamed it
+	Name string `json:"name,omitempty"`
+	// repairBegun or repairLater
+	Repair  string `json:"repair,omitempty"`
+	Pinned  bool   `json:"pinned,omitempty"`
+	Deleted bool   `json:"deleted,omitempty"`
 }
 
 // What became of the repair of a file that a crashed recorder has left.
@@ -46,20 +50,25 @@ const (
 	longestLater = 1 << 20 // most bytes of lines that wait after a failed write
 )
 
-// ledger is a file beside the bags that lists the bags of all recorders with the same directory and output name, for
-// the retention of later runs. Each line has a checksum; a line that a crash has cut off is skipped. It is for
-// concurrent use.
-// See ADR 0052.
+// ledger is a file beside the bags that lists the bags of all recorders with the same directory and
+// output name, for the retention of later runs. Each line has a checksum; a line that a crash has cut off
+// is skipped. It is for concurrent use. See ADR 0052.
 type ledger struct {
 	dir      *disk.Folder
 	name     string
 	syncFile func(*os.File) error // makes what was written to a file durable
 
-	mu    sync.Mutex // guards the following fields; held while lines are written, so that they do not mix, and never during a sync
-	file  *os.File   // locked against other recorders; nil when closed
-	torn  bool       // the last line in the file is not complete
-	moved bool       // compact has renamed the file, and the directory is not synced since
-	later []byte     // lines that wait after a failed write
+	// guards the following fields; held while lines are written, so that they do not mix, and never
+	// during a sync
+	mu sync.Mutex
+	// locked against other recorders; nil when closed
+	file *os.File
+	// the last line in the file is not complete
+	torn bool
+	// compact has renamed the file, and the directory is not synced since
+	moved bool
+	// lines that wait after a failed write
+	later []byte
 }
 
 // listing is the content of a ledger.
@@ -78,7 +87,8 @@ type listedBag struct {
 // errLedgerInUse means that another recorder with the same output is running.
 var errLedgerInUse = errors.New("another recorder with the same output is running")
 
-// errNoIdentities means that a file cannot be told from another one that gets its name later: a ledger is useless.
+// errNoIdentities means that a file cannot be told from another one that gets its name later: a ledger is
+// useless.
 var errNoIdentities = errors.New("the file system does not report when a file was created")
 
 // ledgerName returns the name of the ledger of an output.
@@ -115,7 +125,8 @@ func openLedger(dir *disk.Folder, name string) (*ledger, listing, error) {
 	}
 	st, err := f.Stat()
 	named, lost := dir.Lstat(name)
-	if err != nil || lost != nil || !os.SameFile(st, named) { // another recorder has just compacted the ledger
+	// another recorder has just compacted the ledger
+	if err != nil || lost != nil || !os.SameFile(st, named) {
 		return nil, listing{}, errors.Join(errLedgerInUse, f.Close())
 	}
 	l := &ledger{dir: dir, name: name, syncFile: (*os.File).Sync, file: f}
@@ -157,7 +168,8 @@ func (l *ledger) read(from int64) (listing, error) {
 func (l *listing) apply(e entry) {
 	b, known := l.bags[e.Bag]
 	switch {
-	case e.Begun: // if a bag of the same name is listed, a repair has made this one of it, or it has been deleted
+	case e.Begun:
+		// if a bag of the same name is listed, a repair has made this one of it, or it has been deleted
 		l.begun++
 		now := listedBag{e, l.begun}
 		if known && e.Whole {
@@ -177,7 +189,8 @@ func (l *listing) apply(e entry) {
 
 // alive returns the bags that were not deleted, in the order in which they were recorded.
 func (l *listing) alive() []listedBag {
-	return slices.SortedFunc(maps.Values(l.bags), func(a, b listedBag) int { return cmp.Compare(a.number, b.number) })
+	return slices.SortedFunc(maps.Values(l.bags),
+		func(a, b listedBag) int { return cmp.Compare(a.number, b.number) })
 }
 
 // isStale reports whether the ledger is long, and most of its bags were deleted.
@@ -202,8 +215,8 @@ func (e *entry) line() ([]byte, error) {
 	return fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(text), text), nil
 }
 
-// compact replaces the ledger with one that has only the given bags. It is called before lines are added. A crash or an
-// error leaves either the old or the new ledger.
+// compact replaces the ledger with one that has only the given bags. It is called before lines are added.
+// A crash or an error leaves either the old or the new ledger.
 func (l *ledger) compact(bags []listedBag) error {
 	var text []byte
 	for i := range bags {

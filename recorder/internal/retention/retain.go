@@ -1,5 +1,5 @@
-// Package retention deletes the old bags of a recording when limits are exceeded. Bags of earlier recordings with the
-// same output count, too: they are listed in a ledger, a file beside the bags.
+// Package retention deletes the old bags of a recording when limits are exceeded. Bags of earlier
+// recordings with the same output count, too: they are listed in a ledger, a file beside the bags.
 package retention
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
-// Limits say which closed files are deleted, those that were recorded first before others: only files of this recording,
-// or of earlier ones with the same directory and output name, and none that Pin protects. A
-// file is deleted if any limit is exceeded; a zero value is no limit. Before any bag, the files go that bags were
-// repaired from.
+// Limits say which closed files are deleted, those that were recorded first before others: only files of
+// this recording, or of earlier ones with the same directory and output name, and none that Pin protects.
+// A file is deleted if any limit is exceeded; a zero value is no limit. Before any bag, the files go that
+// bags were repaired from.
 type Limits struct {
 	Files    int           // keep at most this many closed bags, as stock's --max-splits
 	Bytes    int64         // keep at most this much in closed files
@@ -49,12 +49,18 @@ type Retainer struct {
 	noteFailed atomic.Bool // a write to the ledger has failed, and this was logged
 	deleting   sync.Mutex  // held while one goroutine deletes files, also while it waits for the disk
 
-	mu          sync.Mutex  // guards the following fields; never held during I/O
-	files       []*Retained // files that were not deleted, by number
-	begunFiles  int         // the number of the latest file
-	deleted     int         // files that this Retainer has deleted
-	gone        int         // deleted, and files that were gone already when this Retainer wanted to delete them
-	unrecovered int         // files of crashed recorders that this Retainer has deleted, and that were not recovered before
+	// guards the following fields; never held during I/O
+	mu sync.Mutex
+	// files that were not deleted, by number
+	files []*Retained
+	// the number of the latest file
+	begunFiles int
+	// files that this Retainer has deleted
+	deleted int
+	// deleted, and files that were gone already when this Retainer wanted to delete them
+	gone int
+	// files of crashed recorders that this Retainer has deleted, and that were not recovered before
+	unrecovered int
 }
 
 // keptFiles is the length of the list beyond which it forgets files that no limit will ever delete.
@@ -107,7 +113,8 @@ func (r *Retainer) note(w *disk.Watchdog, e entry) {
 	err := r.ledger.add(e)
 	end()
 	if err != nil && !r.noteFailed.Swap(true) {
-		r.log.Warn("the limits of later recordings may not hold for the bags of this one", zap.String("file", r.ledger.name), zap.Error(err))
+		r.log.Warn("the limits of later recordings may not hold for the bags of this one",
+			zap.String("file", r.ledger.name), zap.Error(err))
 	}
 }
 
@@ -155,14 +162,15 @@ func (r *Retainer) Begin(at disk.Place) *Retained {
 		return begun
 	}
 	// A file that no limit can delete any more is listed only for Pin, which needs the latest files.
-	if i := slices.IndexFunc(r.files, func(f *Retained) bool { return !f.closed.IsZero() && (f.pinned || !r.Enabled()) }); i >= 0 {
+	if i := slices.IndexFunc(r.files,
+		func(f *Retained) bool { return !f.closed.IsZero() && (f.pinned || !r.Enabled()) }); i >= 0 {
 		r.files = slices.Delete(r.files, i, i+1)
 	}
 	return begun
 }
 
-// Add notes that a file is closed, and enforces the limits. With protect, the file must not be deleted, and no limit
-// is enforced: the disk may be at fault.
+// Add notes that a file is closed, and enforces the limits. With protect, the file must not be deleted,
+// and no limit is enforced: the disk may be at fault.
 func (r *Retainer) Add(f *Retained, bytes int64, protect bool, now time.Time) {
 	r.mu.Lock()
 	f.closed, f.bytes, f.pinned = now, bytes, f.pinned || protect
@@ -173,7 +181,8 @@ func (r *Retainer) Add(f *Retained, bytes int64, protect bool, now time.Time) {
 	}
 }
 
-// AddLast is Add for the last file of the recording, which counts for the limits, and stays if it exceeds one alone.
+// AddLast is Add for the last file of the recording, which counts for the limits, and stays if it exceeds
+// one alone.
 func (r *Retainer) AddLast(f *Retained, bytes int64, protect bool, now time.Time) {
 	r.mu.Lock()
 	f.last = true
@@ -229,8 +238,8 @@ func (r *Retainer) diskCrowded() bool {
 	return err == nil && free < r.KeepFree
 }
 
-// takeNext removes the file that goes next from the list, and returns it, if a limit is exceeded. Pin does not protect
-// that file any more.
+// takeNext removes the file that goes next from the list, and returns it, if a limit is exceeded. Pin
+// does not protect that file any more.
 func (r *Retainer) takeNext(now time.Time, crowded bool) *Retained {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -292,7 +301,8 @@ func (r *Retainer) remove(b *Retained) {
 	st, err := b.Folder.Lstat(base)
 	if err == nil && !b.isStill(base, st) {
 		r.note(b.Watchdog, entry{Bag: b.bag, ID: b.known, Deleted: true})
-		r.log.Warn("not the file that was recorded: it is left alone", loglimit.Each(), zap.String("file", b.Target()))
+		r.log.Warn("not the file that was recorded: it is left alone", loglimit.Each(),
+			zap.String("file", b.Target()))
 		return
 	}
 	needed := r.needed(b)
@@ -326,7 +336,8 @@ func (r *Retainer) remove(b *Retained) {
 	switch {
 	case gone:
 	case needed:
-		r.log.Error("Removing before it was uploaded: the disk is too full", loglimit.Each(), zap.String("file", b.Target()))
+		r.log.Error("Removing before it was uploaded: the disk is too full", loglimit.Each(),
+			zap.String("file", b.Target()))
 	case unrecovered:
 		r.log.Error("Removing before it was recovered", loglimit.Each(), zap.String("file", b.Target()))
 	default:
@@ -344,15 +355,16 @@ func (r *Retainer) Status(f *Retained) (pinned, deleted bool) {
 	return f.pinned, f.deleted
 }
 
-// Deletions returns how many files the Retainer has deleted, and how many files are gone: these, and files that it has
-// found deleted by others. Files of earlier runs count, too.
+// Deletions returns how many files the Retainer has deleted, and how many files are gone: these, and
+// files that it has found deleted by others. Files of earlier runs count, too.
 func (r *Retainer) Deletions() (deleted, gone int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.deleted, r.gone
 }
 
-// Unrecovered returns how many files of crashed recorders the Retainer has deleted that were not recovered before.
+// Unrecovered returns how many files of crashed recorders the Retainer has deleted that were not
+// recovered before.
 func (r *Retainer) Unrecovered() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

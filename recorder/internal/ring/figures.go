@@ -11,7 +11,8 @@ func (r *Ring) Stats(now time.Time) control.SnapshotStats {
 	if r == nil {
 		return control.SnapshotStats{}
 	}
-	s := control.SnapshotStats{Mode: control.SnapshotBeside, Held: r.reach(now), Bytes: r.bytes, Most: r.o.Most, Taken: r.taken}
+	s := control.SnapshotStats{Mode: control.SnapshotBeside, Held: r.reach(now), Bytes: r.bytes,
+		Most: r.o.Most, Taken: r.taken}
 	if r.o.Only {
 		s.Mode = control.SnapshotOnly
 	}
@@ -30,8 +31,8 @@ type Shortage struct {
 	Bytes        int64 // the bound of the ring
 }
 
-// TakeShortage returns a shortage if the ring has lost a part of its window: once, and again only after the ring
-// has reached back to the whole window. The ring may be nil.
+// TakeShortage returns a shortage if the ring has lost a part of its window: once, and again only after
+// the ring has reached back to the whole window. The ring may be nil.
 func (r *Ring) TakeShortage(now time.Time) *Shortage {
 	if r == nil || r.o.Window == 0 {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
-// Claim reserves n bytes for copies of latched messages, and reports whether it could. The chunks of a requested
-// snapshot must not displace each other.
+// Claim reserves n bytes for copies of latched messages, and reports whether it could. The chunks of a
+// requested snapshot must not displace each other.
 func (r *Ring) Claim(n int64) bool {
 	if !r.mem.Fits(n) && (r.pending > 0 || !r.mem.MakeRoom(n, memory.ForAny)) {
 		return false
@@ -16,10 +16,10 @@ func (r *Ring) Claim(n int64) bool {
 	return true
 }
 
-// OwnMemory returns memory for a sealed record of n bytes, nil if the record stays in its buffer: the record fills the
-// buffer well, or all memory waits for the disk. counted is how many bytes the memory counts for the buffer. A record
-// that does not fill its buffer well, because it is compressed or was sealed early, gets memory of its own, so that the
-// ring reaches far back.
+// OwnMemory returns memory for a sealed record of n bytes, nil if the record stays in its buffer: the
+// record fills the buffer well, or all memory waits for the disk. counted is how many bytes the memory
+// counts for the buffer. A record that does not fill its buffer well, because it is compressed or was
+// sealed early, gets memory of its own, so that the ring reaches far back.
 func (r *Ring) OwnMemory(n int, counted int64) []byte {
 	if 4*int64(n) >= 3*counted {
 		return nil

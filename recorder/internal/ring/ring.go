@@ -1,6 +1,6 @@
-// Package ring keeps sealed chunks for a snapshot, and knows which snapshot takes them. The package is pure: the
-// caller has the lock of the intake. Only the intake calls it; the writer of a snapshot owns the Snapshot
-// and its chunks.
+// Package ring keeps sealed chunks for a snapshot, and knows which snapshot takes them. The package is
+// pure: the caller has the lock of the intake. Only the intake calls it; the writer of a snapshot owns
+// the Snapshot and its chunks.
 //
 // Decisions: ADR 0031.
 package ring
@@ -22,17 +22,20 @@ type Options struct {
 	Only     bool          // nothing is written but snapshots
 }
 
-// Ring has the chunks with which a snapshot would begin: the latest ones, the oldest first. It knows which snapshot
-// is in its post-roll. Memory of the ring can be reclaimed at any time.
+// Ring has the chunks with which a snapshot would begin: the latest ones, the oldest first. It knows
+// which snapshot is in its post-roll. Memory of the ring can be reclaimed at any time.
 type Ring struct {
 	o       Options
 	mem     *memory.Memory
 	latched *latch.Store
 	chunks  []*latch.Chunk
 	bytes   int64
-	spare   [][]byte // memory of chunks that fell out, to be used again
-	short   bool     // a part of the window was reclaimed since TakeShortage looked
-	warned  bool     // TakeShortage has returned a shortage, and the ring has not reached back to the window since
+	// memory of chunks that fell out, to be used again
+	spare [][]byte
+	// a part of the window was reclaimed since TakeShortage looked
+	short bool
+	// TakeShortage has returned a shortage, and the ring has not reached back to the window since
+	warned bool
 
 	current    *Snapshot // the snapshot in its post-roll; nil for none
 	until      time.Time // when the post-roll ends
@@ -57,8 +60,8 @@ type Snapshot struct {
 // NeedRecords notes connections whose records the snapshot may need at its beginning.
 func (sn *Snapshot) NeedRecords(conns []*rosbag.Connection) { sn.Conns = append(sn.Conns, conns...) }
 
-// New returns an empty ring. Whoever makes it gives it to the memory as a memory.Reserve, and its method Free to the store of
-// latched messages.
+// New returns an empty ring. Whoever makes it gives it to the memory as a memory.Reserve, and its method
+// Free to the store of latched messages.
 func New(o Options, mem *memory.Memory, latched *latch.Store) *Ring {
 	return &Ring{o: o, mem: mem, latched: latched}
 }
@@ -183,8 +186,8 @@ func (r *Ring) Due(now time.Time) bool {
 	return r != nil && r.current != nil && !now.Before(r.until)
 }
 
-// Trigger extends the post-roll in progress. If there is none, the ring keeps the window before the first trigger for
-// the next snapshot.
+// Trigger extends the post-roll in progress. If there is none, the ring keeps the window before the first
+// trigger for the next snapshot.
 func (r *Ring) Trigger(at time.Time) {
 	switch end := at.Add(r.o.PostRoll); {
 	case r.current == nil && r.requested.IsZero():
@@ -194,8 +197,8 @@ func (r *Ring) Trigger(at time.Time) {
 	}
 }
 
-// Begin makes sn, which begins with the state, the snapshot that chunks belong to from now on. It reports whether a post-roll
-// begins; otherwise the caller ends the snapshot at once.
+// Begin makes sn, which begins with the state, the snapshot that chunks belong to from now on. It reports
+// whether a post-roll begins; otherwise the caller ends the snapshot at once.
 func (r *Ring) Begin(sn *Snapshot, state latch.State) (postRoll bool) {
 	sn.State = state
 	if r.o.Window > 0 {

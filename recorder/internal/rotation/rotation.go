@@ -80,7 +80,8 @@ func (s *Rotation) Schedule(now time.Time) {
 	}
 }
 
-// Due reports whether a message that is received at now belongs into the next file. Before the first part, none does.
+// Due reports whether a message that is received at now belongs into the next file. Before the first
+// part, none does.
 func (s *Rotation) Due(now time.Time) bool {
 	return s.number >= 0 && !s.next.IsZero() && !now.Before(s.next)
 }
@@ -146,8 +147,8 @@ func (s *Rotation) Begun() time.Time { return s.begun }
 // Stored returns how many bytes of the present file are written.
 func (s *Rotation) Stored() int64 { return s.stored }
 
-// ChunkQueued notes that a chunk was queued for the present file at a time; cost is that of ChunkCost, and start the time of
-// the earliest message in the bag.
+// ChunkQueued notes that a chunk was queued for the present file at a time; cost is that of ChunkCost,
+// and start the time of the earliest message in the bag.
 func (s *Rotation) ChunkQueued(cost int64, start rosbag.Time, at time.Time) {
 	s.queued += cost
 	s.first.note(start, at)

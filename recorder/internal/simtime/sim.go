@@ -61,8 +61,9 @@ func New() *Sim {
 func subscribe(n *tcpros.Node) (*Sim, error) {
 	c := New()
 	sub, err := n.Subscribe(tcpros.SubscribeOptions{
-		Topic: Topic, Type: "rosgraph_msgs/Clock", MD5Sum: "a9c97c1d230cfc112e270351a944ee47", TCPNoDelay: true,
-		Open: c.Link,
+		Topic: Topic, Type: "rosgraph_msgs/Clock", MD5Sum: "a9c97c1d230cfc112e270351a944ee47",
+		TCPNoDelay: true,
+		Open:       c.Link,
 	})
 	c.sub = sub
 	return c, err
@@ -87,7 +88,8 @@ func (c *Sim) At(received time.Time) time.Time {
 // Steady is At without the steps back of the clock: it never goes back. Only the difference between two
 // steady times has a meaning.
 func (c *Sim) Steady(received time.Time) time.Time {
-	back := c.GoneBack() // read before At: follow changes back last, so a step back never looks like one forward
+	// read before At: follow changes back last, so a step back never looks like one forward
+	back := c.GoneBack()
 	return c.At(received).Add(back)
 }
 
@@ -107,8 +109,9 @@ func (c *Sim) Step() time.Duration {
 	return 0
 }
 
-// Release lets links pass on messages. Until then they wait with the first time of the clock, so that /clock, if it is
-// recorded, is recorded from that message on. Messages before it, all of them zero, are not recorded, as in stock.
+// Release lets links pass on messages. Until then they wait with the first time of the clock, so that
+// /clock, if it is recorded, is recorded from that message on. Messages before it, all of them zero, are
+// not recorded, as in stock.
 func (c *Sim) Release() {
 	if c != nil {
 		c.release.Do(func() { close(c.released) })
@@ -189,8 +192,8 @@ func (l *clockLink) record(open Open) error {
 	return err
 }
 
-// Record makes links record /clock from now on. A node has only one subscription to a topic, so the one of the
-// clock serves the recording, too.
+// Record makes links record /clock from now on. A node has only one subscription to a topic, so the one
+// of the clock serves the recording, too.
 func (c *Sim) Record(open Open) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,7 +226,8 @@ func (l *clockLink) Frames(run []byte, _ int, received time.Time) {
 			l.clock.Set(int64(sec)*int64(time.Second) + int64(nsec))
 		}
 		if l.clock.now.Load() == 0 {
-			continue // a simulator that begins at zero: its first time comes on this link, which must not wait
+			// a simulator that begins at zero: its first time comes on this link, which must not wait
+			continue
 		}
 		<-l.clock.released
 		if rec := l.rec.Load(); rec != nil {

@@ -13,8 +13,8 @@ const jumpLeast = 500 * time.Millisecond
 // jumpEvery is how often steps are logged at most.
 const jumpEvery = time.Minute
 
-// Wall notices when the wall clock is set. Messages in bags keep the order of their arrival even then, whatever
-// their stamps say; only splits by the local clock follow it.
+// Wall notices when the wall clock is set. Messages in bags keep the order of their arrival even then,
+// whatever their stamps say; only splits by the local clock follow it.
 type Wall struct {
 	wall   int64     // the wall clock at the last look, in nanoseconds since 1970
 	last   time.Time // the monotonic clock at the last look; zero before the first

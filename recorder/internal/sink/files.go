@@ -71,7 +71,8 @@ func (s *Sink) rotateFile(c *queue.Command) error {
 	defer func() { s.Bags.Outputs.Watchdog.CountSplit(start) }()
 	if _, err := s.begin(next.At, func() *queue.FileStart { return next }); err != nil {
 		s.goOn(next)
-		s.cfg.Log.Error("no next file: the recording goes on in the old one", zap.String("file", old.Target()), zap.Error(err))
+		s.cfg.Log.Error("no next file: the recording goes on in the old one",
+			zap.String("file", old.Target()), zap.Error(err))
 		return err
 	}
 	c.File = old
@@ -88,7 +89,8 @@ func (s *Sink) repeat(next *queue.FileStart) {
 		return
 	}
 	if err := s.repeatLatched(next); err != nil {
-		s.cfg.Log.Warn("latched messages not repeated", zap.String("file", s.Current().Target()), zap.Error(err))
+		s.cfg.Log.Warn("latched messages not repeated", zap.String("file", s.Current().Target()),
+			zap.Error(err))
 	}
 }
 
@@ -108,8 +110,9 @@ func (s *Sink) repeatLatched(next *queue.FileStart) error {
 	})
 }
 
-// begin creates a file, which is written from now on, and closes the one before, if there is one. decide is called when
-// the file exists, and returns how the file begins: the intake decides that, and the number of the file.
+// begin creates a file, which is written from now on, and closes the one before, if there is one. decide
+// is called when the file exists, and returns how the file begins: the intake decides that, and the
+// number of the file.
 func (s *Sink) begin(at time.Time, decide func() *queue.FileStart) (*queue.FileStart, error) {
 	out, err := files.Create(s.Bags.Outputs, at)
 	if err != nil {
@@ -131,8 +134,8 @@ func (s *Sink) goOn(next *queue.FileStart) {
 	s.cfg.Buffers.ReleaseLatched(next.Latched)
 }
 
-// writeChunk writes a chunk. If the write fails, or a sync before it has, the recording goes on in a new file,
-// once. On a full disk a new file would not help.
+// writeChunk writes a chunk. If the write fails, or a sync before it has, the recording goes on in a new
+// file, once. On a full disk a new file would not help.
 func (s *Sink) writeChunk(c *chunk.Sealed) error {
 	if s.Current().SyncFailed() {
 		return s.failover(c, errSyncFailed)
@@ -176,7 +179,8 @@ func (s *Sink) failover(c *chunk.Sealed, fault error) error {
 	if errors.Is(fault, bagfile.ErrMoved) {
 		logFault = s.cfg.Log.Warn // nothing is lost
 	}
-	logFault("the recording goes on in a new file", zap.String("file", old.Target()), zap.String("next", s.Current().Target()), zap.NamedError("because", fault))
+	logFault("the recording goes on in a new file", zap.String("file", old.Target()),
+		zap.String("next", s.Current().Target()), zap.NamedError("because", fault))
 	s.Snapshotter.KeepMissed(next)
 	err = s.repeatLatched(next)
 	s.cfg.Buffers.ReleaseLatched(next.Latched)

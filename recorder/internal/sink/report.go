@@ -12,8 +12,9 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// writeReport writes the account of losses at the end of a file: all messages that were queued before are in the
-// file, or counted as lost. After a fault the file gets no account, because its index needs the room.
+// writeReport writes the account of losses at the end of a file: all messages that were queued before are
+// in the file, or counted as lost. After a fault the file gets no account, because its index needs the
+// room.
 func (s *Sink) writeReport() error {
 	if s.cfg.Report == nil || s.Current() == nil {
 		return nil
@@ -29,9 +30,12 @@ func (s *Sink) writeReport() error {
 	if frame == nil {
 		return nil
 	}
-	conn := s.cfg.In.OpenReport(s.cfg.ReportTopic, intake.OwnType{Name: stdmsg.DiagnosticArrayType, MD5Sum: stdmsg.DiagnosticArrayMD5Sum(), Definition: stdmsg.DiagnosticArrayDefinition})
+	conn := s.cfg.In.OpenReport(s.cfg.ReportTopic,
+		intake.OwnType{Name: stdmsg.DiagnosticArrayType, MD5Sum: stdmsg.DiagnosticArrayMD5Sum(),
+			Definition: stdmsg.DiagnosticArrayDefinition})
 	if err := s.writeOwn(conn, at, frame); err != nil {
-		s.cfg.Log.Warn("the account of losses is not in the bag", zap.String("file", s.Current().Target()), zap.Error(err))
+		s.cfg.Log.Warn("the account of losses is not in the bag", zap.String("file", s.Current().Target()),
+			zap.Error(err))
 	}
 	return nil
 }

@@ -25,8 +25,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Sink writes the chunks that the intake queues to bags. Its one goroutine, write, owns all fields that do not say
-// otherwise.
+// Sink writes the chunks that the intake queues to bags. Its one goroutine, write, owns all fields that
+// do not say otherwise.
 type Sink struct {
 	cfg    Config
 	packer latch.Packer // packs the latched messages that files begin with
@@ -39,9 +39,12 @@ type Sink struct {
 	followed     time.Time   // when the path of the directory was checked last
 	err          error       // why writing ended early; nil while it goes on
 
-	out       atomic.Pointer[files.Bag] // the file that is written; nil while stopped. Other goroutines only read it
-	Failed    chan struct{}             // closed: no file can be written
-	Abandoned atomic.Bool               // the disk blocks the sink, and the recording does not wait for it any more
+	// the file that is written; nil while stopped. Other goroutines only read it
+	out atomic.Pointer[files.Bag]
+	// closed: no file can be written
+	Failed chan struct{}
+	// the disk blocks the sink, and the recording does not wait for it any more
+	Abandoned atomic.Bool
 }
 
 // Intake queues what the sink writes, and is told what came of it.
@@ -97,13 +100,17 @@ type Config struct {
 func New(o Config, first *files.Bag) *Sink {
 	s := &Sink{cfg: o, Failed: make(chan struct{})}
 	s.out.Store(first)
-	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.Accounts, o.SnapshotMode == control.SnapshotOnly
+	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.Accounts,
+		o.SnapshotMode == control.SnapshotOnly
 	s.Bags = files.New(o.Bags)
-	s.packer = latch.Packer{Claims: o.Buffers, Compression: o.Compression, ChunkBytes: o.Buffers.ChunkBytes(), Uncompressed: func(err error) { encode.WarnUncompressed(o.Log, err) }}
+	s.packer = latch.Packer{Claims: o.Buffers, Compression: o.Compression, ChunkBytes: o.Buffers.ChunkBytes(),
+		Uncompressed: func(err error) { encode.WarnUncompressed(o.Log, err) }}
 	if o.SnapshotMode != control.SnapshotOff {
 		s.Snapshotter = snapshot.New(snapshot.Config{
-			Log: o.Log, In: o.In, Accounts: o.Accounts, Buffers: o.Buffers, Sim: o.Sim, Bags: s.Bags, Packer: s.packer,
-			Outputs: o.Bags.Outputs.SnapshotSeries(o.SnapshotMode == control.SnapshotBeside), Aborted: s.drainAborted,
+			Log: o.Log, In: o.In, Accounts: o.Accounts, Buffers: o.Buffers, Sim: o.Sim, Bags: s.Bags,
+			Packer:  s.packer,
+			Outputs: o.Bags.Outputs.SnapshotSeries(o.SnapshotMode == control.SnapshotBeside),
+			Aborted: s.drainAborted,
 		})
 	}
 	return s
@@ -235,8 +242,9 @@ func closed(c <-chan struct{}) bool {
 // Current returns the file that is written, nil while stopped. It is for concurrent use.
 func (s *Sink) Current() *files.Bag { return s.out.Load() }
 
-// Pin protects the files that hold messages since the given time from deletion, and returns their names. Files that
-// exist are protected at once, and those that queued chunks go to when they are written. It is for concurrent use.
+// Pin protects the files that hold messages since the given time from deletion, and returns their names.
+// Files that exist are protected at once, and those that queued chunks go to when they are written. It is
+// for concurrent use.
 func (s *Sink) Pin(ctx context.Context, since time.Time) ([]string, error) {
 	s.Bags.Retain.Pin(since)
 	c, err := s.cfg.In.RequestPin(since)

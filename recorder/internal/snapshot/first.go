@@ -13,8 +13,9 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// cut returns a chunk as it belongs into a snapshot: the first ones are rewritten, and so is each one that begins before
-// the window. Beside the chunks of large messages, the open chunk is one of these although it is not the first.
+// cut returns a chunk as it belongs into a snapshot: the first ones are rewritten, and so is each one
+// that begins before the window. Beside the chunks of large messages, the open chunk is one of these
+// although it is not the first.
 func (w *Writer) cut(sn *Snapshot, c *latch.Chunk) (_ *latch.Chunk, wanted bool) {
 	if sn.firstDone && !c.FirstAt().Before(sn.From) {
 		return c, true
@@ -22,18 +23,19 @@ func (w *Writer) cut(sn *Snapshot, c *latch.Chunk) (_ *latch.Chunk, wanted bool)
 	return w.rewriteFirst(sn, c)
 }
 
-// rewriteFirst rewrites one of the first chunks of a snapshot. The new chunk has no messages from before the window; those
-// that are latched become part of the state that the snapshot begins with. The first chunk begins with the records
-// of all connections that later chunks use, so that what a crash leaves of the snapshot can be read. A chunk with
-// one large message, or for which there is no memory, stays as it is. wanted is false if no message is in the
-// window.
+// rewriteFirst rewrites one of the first chunks of a snapshot. The new chunk has no messages from before
+// the window; those that are latched become part of the state that the snapshot begins with. The first
+// chunk begins with the records of all connections that later chunks use, so that what a crash leaves of
+// the snapshot can be read. A chunk with one large message, or for which there is no memory, stays as it
+// is. wanted is false if no message is in the window.
 func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, wanted bool) {
 	from, done := w.windowIn(sn, old), sn.firstDone
 	if from > 0 && sn.From.After(old.LastAt()) && w.divide(sn, old, from, nil) == nil {
 		w.Buffers.GiveBack(old)
 		return nil, false
 	}
-	if old.Sealed().UncompressedBytes > int64(max(2*w.Packer.ChunkBytes, leastLarge)) && old.MessageCount() == 1 {
+	if old.Sealed().UncompressedBytes > int64(max(2*w.Packer.ChunkBytes, leastLarge)) &&
+		old.MessageCount() == 1 {
 		return old, true
 	}
 	sn.firstDone = true
@@ -72,8 +74,8 @@ func (w *Writer) rewriteFirst(sn *Snapshot, old *latch.Chunk) (c *latch.Chunk, w
 	return latch.InBuffer(fresh, 0), true
 }
 
-// windowIn returns how long after the first message of a chunk the window of a snapshot begins, by the stamps of the
-// messages. It is zero if the whole chunk is in the window.
+// windowIn returns how long after the first message of a chunk the window of a snapshot begins, by the
+// stamps of the messages. It is zero if the whole chunk is in the window.
 func (w *Writer) windowIn(sn *Snapshot, c *latch.Chunk) time.Duration {
 	before, span := sn.From.Sub(c.FirstAt()), c.LastAt().Sub(c.FirstAt()) // by the monotonic clock
 	switch {
@@ -89,9 +91,9 @@ func (w *Writer) windowIn(sn *Snapshot, c *latch.Chunk) time.Duration {
 	return before
 }
 
-// stampClock measures time by the stamps of messages, in the order of their arrival. A stamp that is a little
-// behind the latest one is that of a publisher that another one has overtaken. A stamp that is far behind means
-// that the clock was set back; then no time passes.
+// stampClock measures time by the stamps of messages, in the order of their arrival. A stamp that is a
+// little behind the latest one is that of a publisher that another one has overtaken. A stamp that is far
+// behind means that the clock was set back; then no time passes.
 type stampClock struct {
 	begun  bool
 	first  rosbag.Time
@@ -102,8 +104,8 @@ type stampClock struct {
 // clockStep is how far behind the latest one a stamp has to be for a step back of the clock.
 const clockStep = time.Second
 
-// at returns the time from the first message to m. A mark may be dated back, so it counts as if it came together
-// with the message before it.
+// at returns the time from the first message to m. A mark may be dated back, so it counts as if it came
+// together with the message before it.
 func (p *stampClock) at(m *rosbag.Message) time.Duration {
 	if m.Conn.Topic == note.MarksTopic {
 		return p.passed
@@ -131,10 +133,10 @@ func clockOf(c *latch.Chunk) (p stampClock) {
 	return p
 }
 
-// divide cuts off the messages of c that come earlier than from after the first one, and appends the others to b in
-// their order. If from is zero, no message is cut off, not even a mark with a time before the first message; with a
-// nil b, all messages are. The latched messages among those cut off become part of the state that sn begins with;
-// it is an error if there is no memory for them.
+// divide cuts off the messages of c that come earlier than from after the first one, and appends the
+// others to b in their order. If from is zero, no message is cut off, not even a mark with a time before
+// the first message; with a nil b, all messages are. The latched messages among those cut off become part
+// of the state that sn begins with; it is an error if there is no memory for them.
 func (w *Writer) divide(sn *Snapshot, c *latch.Chunk, from time.Duration, b *chunk.Builder) error {
 	latching := w.Accounts.LatchingOf(c.Sealed())
 	if b == nil && len(latching) == 0 {

@@ -22,8 +22,8 @@ const (
 	snapshotEvery = time.Second
 )
 
-// triggers is the queue of triggers: a single request, because all triggers that wait share it. It is for concurrent
-// use.
+// triggers is the queue of triggers: a single request, because all triggers that wait share it. It is for
+// concurrent use.
 type triggers struct {
 	asked  chan *request // gets each request; closed by EndTriggers
 	ending chan struct{} // closed by EndTriggers
@@ -38,16 +38,21 @@ type triggers struct {
 
 // request is a snapshot that is asked for, by all triggers that come before it begins.
 type request struct {
-	at, last time.Time // when the first and the last of these triggers came
+	// when the first and the last of these triggers came
+	at, last time.Time
 	triggers int
-	topic    string        // of the triggers that are messages
-	messages int           // triggers that are messages
-	begun    chan struct{} // closed when the snapshot has begun or failed to; then the following fields are final
+	// of the triggers that are messages
+	topic string
+	// triggers that are messages
+	messages int
+	// closed when the snapshot has begun or failed to; then the following fields are final
+	begun    chan struct{}
 	snapshot *Snapshot
 	err      error
 }
 
-// add asks for a snapshot. It returns nil after EndTriggers. topic is empty unless the n triggers are messages.
+// add asks for a snapshot. It returns nil after EndTriggers. topic is empty unless the n triggers are
+// messages.
 func (q *triggers) add(at time.Time, n int, topic string) *request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -88,16 +93,16 @@ func (w *Writer) Trigger(ctx context.Context, at time.Time) (*Snapshot, error) {
 	}
 }
 
-// OnMessages is Trigger for messages that were received together on a topic. It does not wait. Nobody could get its
-// error, so the Writer logs it.
+// OnMessages is Trigger for messages that were received together on a topic. It does not wait. Nobody
+// could get its error, so the Writer logs it.
 func (w *Writer) OnMessages(topic string, messages int, received time.Time) {
 	if _, _, err := w.ask(received, messages, topic); err != nil {
 		w.logFailed(topic, messages, err)
 	}
 }
 
-// ask extends the post-roll in progress, and returns its snapshot, or asks for a snapshot. topic is empty unless the
-// n triggers are messages.
+// ask extends the post-roll in progress, and returns its snapshot, or asks for a snapshot. topic is empty
+// unless the n triggers are messages.
 func (w *Writer) ask(at time.Time, n int, topic string) (*Snapshot, *request, error) {
 	w.triggers.count.Add(uint64(n))
 	if sn, err := w.extend(at); sn != nil || err != nil {
@@ -110,8 +115,8 @@ func (w *Writer) ask(at time.Time, n int, topic string) (*Snapshot, *request, er
 	return nil, r, nil
 }
 
-// extend extends the post-roll in progress, and returns its snapshot. If there is none, the ring keeps the window
-// before a trigger at this time for the next snapshot.
+// extend extends the post-roll in progress, and returns its snapshot. If there is none, the ring keeps
+// the window before a trigger at this time for the next snapshot.
 func (w *Writer) extend(at time.Time) (*Snapshot, error) {
 	of, err := w.In.Trigger(at)
 	if of == nil {
@@ -169,8 +174,9 @@ func (w *Writer) beginNext(r *request) {
 	}
 }
 
-// join extends the post-roll in progress for all triggers of r, and returns its snapshot, which may have begun after r
-// was asked for. It returns nil if there is no post-roll, or if the post-roll ends before the last of the triggers.
+// join extends the post-roll in progress for all triggers of r, and returns its snapshot, which may have
+// begun after r was asked for. It returns nil if there is no post-roll, or if the post-roll ends before
+// the last of the triggers.
 func (w *Writer) join(r *request) (*Snapshot, error) {
 	w.triggers.mu.Lock()
 	defer w.triggers.mu.Unlock()
@@ -184,8 +190,9 @@ func (w *Writer) join(r *request) (*Snapshot, error) {
 	return sn, err
 }
 
-// awaitTurn waits until the latest snapshot is complete and the limiter allows another one. The last snapshot of a
-// recording waits for neither: the recording writes its last messages only after that snapshot has begun.
+// awaitTurn waits until the latest snapshot is complete and the limiter allows another one. The last
+// snapshot of a recording waits for neither: the recording writes its last messages only after that
+// snapshot has begun.
 func (w *Writer) awaitTurn() {
 	if w.latest != nil {
 		select {
@@ -231,10 +238,11 @@ func (w *Writer) begin(out *files.Bag, r *request) (*Snapshot, error) {
 	return sn, nil
 }
 
-// logFailed logs that messages of a topic begin no snapshot. It logs the number of all such messages so far: the log
-// is limited, so the next line that is written also stands for lines that were left out.
+// logFailed logs that messages of a topic begin no snapshot. It logs the number of all such messages so
+// far: the log is limited, so the next line that is written also stands for lines that were left out.
 func (w *Writer) logFailed(topic string, messages int, err error) {
-	w.Log.Error("no snapshot", zap.String("trigger", topic), zap.Int64("times in all", w.triggers.vain.Add(int64(messages))), zap.Error(err))
+	w.Log.Error("no snapshot", zap.String("trigger", topic),
+		zap.Int64("times in all", w.triggers.vain.Add(int64(messages))), zap.Error(err))
 }
 
 // Failures returns how many snapshots could not begin.

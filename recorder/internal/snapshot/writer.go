@@ -81,13 +81,18 @@ type Config struct {
 // A chunk belongs to one of them at a time. A nil Writer takes no snapshots.
 type Writer struct {
 	Config
-	pack    *chunk.Compressor   // owned by run; nil if there is none
-	current *Snapshot           // the snapshot that sealed chunks go into, nil for none; owned by the goroutine of the sink
-	queue   *queue.FIFO[func()] // what run has to do
-	writer  sync.WaitGroup
+	// owned by run; nil if there is none
+	pack *chunk.Compressor
+	// the snapshot that sealed chunks go into, nil for none; owned by the goroutine of the sink
+	current *Snapshot
+	// what run has to do
+	queue  *queue.FIFO[func()]
+	writer sync.WaitGroup
 
-	Limiter *rate.Limiter // limits how often snapshots start
-	latest  *Snapshot     // the snapshot that started most recently; nil before the first; owned by start, as is Outputs
+	// limits how often snapshots start
+	Limiter *rate.Limiter
+	// the snapshot that started most recently; nil before the first; owned by start, as is Outputs
+	latest  *Snapshot
 	starter sync.WaitGroup
 
 	triggers triggers
@@ -120,8 +125,8 @@ func (w *Writer) Start() {
 	w.writer.Go(w.run)
 }
 
-// Close waits until all snapshots are written. It is called after EndTriggers, and logs how many triggers there were,
-// if there were more than snapshots.
+// Close waits until all snapshots are written. It is called after EndTriggers, and logs how many triggers
+// there were, if there were more than snapshots.
 func (w *Writer) Close() {
 	if w == nil {
 		return
@@ -130,7 +135,8 @@ func (w *Writer) Close() {
 	w.writer.Wait()
 	taken, all := w.Buffers.SnapshotsTaken(), w.triggers.count.Load()
 	if all > uint64(taken) {
-		w.Log.Info("triggers shared snapshots", zap.Uint64("triggers", all), zap.Int("snapshots", taken), zap.Int("failed", w.Failures()))
+		w.Log.Info("triggers shared snapshots", zap.Uint64("triggers", all), zap.Int("snapshots", taken),
+			zap.Int("failed", w.Failures()))
 	}
 }
 
@@ -193,8 +199,8 @@ func (w *Writer) openSnapshot(sn *Snapshot, chunks []*latch.Chunk) {
 	}
 }
 
-// earliestFirst moves the chunk with the earliest message to the front, if it has filled while the first one did: rosbag
-// takes the time at which a bag begins from its first chunk.
+// earliestFirst moves the chunk with the earliest message to the front, if it has filled while the first
+// one did: rosbag takes the time at which a bag begins from its first chunk.
 func earliestFirst(chunks []*latch.Chunk) {
 	first := 0
 	for i, c := range chunks {
@@ -236,7 +242,8 @@ func (sn *Snapshot) addConns(chunks []*latch.Chunk) {
 	}
 }
 
-// openWithLatched writes the messages that are latched where a snapshot begins, with the time of its beginning.
+// openWithLatched writes the messages that are latched where a snapshot begins, with the time of its
+// beginning.
 func (w *Writer) openWithLatched(sn *Snapshot, begin time.Time, chunks []*latch.Chunk) {
 	defer w.Buffers.EndState(&sn.State)
 	at := rosbag.TimeOf(w.Sim.At(sn.At))
@@ -257,7 +264,8 @@ func (w *Writer) openWithLatched(sn *Snapshot, begin time.Time, chunks []*latch.
 		return nil
 	})
 	if err != nil {
-		w.Log.Warn("latched messages not in the snapshot", zap.String("file", sn.Out.Target()), zap.Error(err))
+		w.Log.Warn("latched messages not in the snapshot", zap.String("file", sn.Out.Target()),
+			zap.Error(err))
 	}
 }
 
@@ -304,12 +312,15 @@ func (w *Writer) countMissing(sn *Snapshot, c *latch.Chunk, cause control.DropCa
 // closeSnapshot hands the file to the goroutine that closes files.
 func (w *Writer) closeSnapshot(sn *Snapshot) {
 	if sn.Missing > 0 {
-		sn.Err = errors.Join(sn.Err, fmt.Errorf("%s missing in the snapshot %s", wording.Plural(sn.Missing, "message"), sn.Out.Target()))
+		sn.Err = errors.Join(sn.Err,
+			fmt.Errorf("%s missing in the snapshot %s", wording.Plural(sn.Missing, "message"),
+				sn.Out.Target()))
 	}
 	if sn.Err != nil {
 		w.Bags.Finished.Fail(sn.Err)
 	}
-	w.Log.Info("Snapshot", zap.String("file", sn.Out.Target()), zap.Uint64("messages", sn.Messages), zap.Int64("bytes", sn.Out.Bytes()))
+	w.Log.Info("Snapshot", zap.String("file", sn.Out.Target()), zap.Uint64("messages", sn.Messages),
+		zap.Int64("bytes", sn.Out.Bytes()))
 	w.Buffers.SnapshotClosed()
 	w.Bags.CloseLater(sn.Out)
 }
@@ -323,7 +334,8 @@ func (w *Writer) KeepMissed(next *queue.FileStart) {
 	for _, l := range next.Missed {
 		c := w.Buffers.FreshChunk(len(l.Frame()) + l.RecordBytes() + intake.RecordOverhead)
 		if c == nil {
-			w.Log.Warn("no memory to keep a latched message for a snapshot", zap.String("topic", l.Conn().Topic))
+			w.Log.Warn("no memory to keep a latched message for a snapshot",
+				zap.String("topic", l.Conn().Topic))
 			continue
 		}
 		c.Builder().Reset(nil)

@@ -35,9 +35,9 @@ const (
 // maxMessageBytes is the limit of roscpp.
 const maxMessageBytes = 1_000_000_000
 
-// MostDeserted is how many topics without a publisher stay subscribed to, so that there is a link at once when a
-// publisher comes back. Of more such topics, those that lost their publishers first are left. Discovery finds
-// them again, like new topics, when the master lists them again.
+// MostDeserted is how many topics without a publisher stay subscribed to, so that there is a link at once
+// when a publisher comes back. Of more such topics, those that lost their publishers first are left.
+// Discovery finds them again, like new topics, when the master lists them again.
 const MostDeserted = 64
 
 // Accounts has the accounts of topics.
@@ -58,14 +58,20 @@ type Intake interface {
 
 // Config says how topics are subscribed to.
 type Config struct {
-	Node        *tcpros.Node
-	Log         *zap.Logger
-	TCPNoDelay  bool                         // ask the publishers for TCP_NODELAY
-	UDP         bool                         // receive over UDPROS from publishers that have it
-	CountTopics bool                         // log how many topics are subscribed to, and their names at debug level only
-	IsNamed     func(topicname.InGraph) bool // whether the user asked for a topic by name
-	Watch       control.Watcher              // looks at messages of some topics; nil for none
-	Tap         *viewing.Tap                 // shows the messages to live viewers; nil for none
+	Node *tcpros.Node
+	Log  *zap.Logger
+	// ask the publishers for TCP_NODELAY
+	TCPNoDelay bool
+	// receive over UDPROS from publishers that have it
+	UDP bool
+	// log how many topics are subscribed to, and their names at debug level only
+	CountTopics bool
+	// whether the user asked for a topic by name
+	IsNamed func(topicname.InGraph) bool
+	// looks at messages of some topics; nil for none
+	Watch control.Watcher
+	// shows the messages to live viewers; nil for none
+	Tap *viewing.Tap
 }
 
 // Set has the subscriptions of a recording. One goroutine owns a Set. The goroutines of links use only fields
@@ -75,8 +81,9 @@ type Set struct {
 	sim *simtime.Sim // nil stands for the wall clock
 
 	subs map[topicname.InGraph]*subscription
-	// known has the topics that discovery has found before and that were not left since, and the names of their
-	// subscriptions: other names where the user remaps topics, and none for topics that were refused.
+	// known has the topics that discovery has found before and that were not left since, and the names of
+	// their subscriptions: other names where the user remaps topics, and none for topics that were
+	// refused.
 	known  map[topicname.InGraph]topicname.InGraph
 	unlike unlike.Watch // of publishers that do not agree
 	bad    badNames     // topics that discovery has found and that are not recorded
@@ -103,13 +110,15 @@ type subscription struct {
 
 // New returns a set without subscriptions. Links that open wait until LetIn or Close.
 func New(c Config) *Set {
-	return &Set{Config: c, subs: map[topicname.InGraph]*subscription{}, known: map[topicname.InGraph]topicname.InGraph{}, ready: make(chan struct{})}
+	return &Set{Config: c, subs: map[topicname.InGraph]*subscription{},
+		known: map[topicname.InGraph]topicname.InGraph{}, ready: make(chan struct{})}
 }
 
 // UseClock makes the recording go by the clock of the graph. It is called before the first subscription.
 func (s *Set) UseClock(sim *simtime.Sim) { s.sim = sim }
 
-// Record sets where the frames of links go, and what has the accounts of topics. Topics that are added from now on have an account at once.
+// Record sets where the frames of links go, and what has the accounts of topics. Topics that are added
+// from now on have an account at once.
 func (s *Set) Record(in Intake, accounts Accounts) { s.in, s.accounts = in, accounts }
 
 // LetIn gives each topic an account, and lets links hand their frames on. It is called once, after Record.
@@ -154,7 +163,8 @@ func (s *Set) consider(name topicname.InGraph, priority int, since time.Time) {
 	}
 }
 
-// NotRecorded describes the topics that discovery has found and that cannot be subscribed to; empty if there are none.
+// NotRecorded describes the topics that discovery has found and that cannot be subscribed to; empty if
+// there are none.
 func (s *Set) NotRecorded() string { return s.bad.String() }
 
 // badNames are topics whose names ROS does not allow. The first one is kept.
@@ -174,19 +184,21 @@ func (b *badNames) String() string {
 	if b.count == 0 {
 		return ""
 	}
-	return fmt.Sprintf("topics that are not recorded because ROS does not allow their names: %d, such as %q", b.count, b.first)
+	return fmt.Sprintf("topics that are not recorded because ROS does not allow their names: %d, such as %q",
+		b.count, b.first)
 }
 
-// Add subscribes to a topic. name is as the user wrote it, and the bag has the same name, as in stock. A topic
-// that is named in two ways is recorded once, under the first name; stock writes each of its messages twice. See ADR 0012.
-// since is a time before the topic was there; zero if none is known.
+// Add subscribes to a topic. name is as the user wrote it, and the bag has the same name, as in stock. A
+// topic that is named in two ways is recorded once, under the first name; stock writes each of its
+// messages twice. See ADR 0012. since is a time before the topic was there; zero if none is known.
 func (s *Set) Add(name topicname.InBag, priority int, since time.Time) error {
 	_, err := s.add(name, priority, since)
 	return err
 }
 
 // add is Add, and returns the name in the graph; empty with an error.
-func (s *Set) add(name topicname.InBag, priority int, since time.Time) (resolved topicname.InGraph, err error) {
+func (s *Set) add(name topicname.InBag, priority int, since time.Time) (resolved topicname.InGraph,
+	err error) {
 	full, err := s.Node.Resolve(string(name))
 	if err != nil {
 		return "", err
@@ -200,7 +212,10 @@ func (s *Set) add(name topicname.InBag, priority int, since time.Time) (resolved
 		sub.topic = s.accounts.AddTopic(sub.name, resolved, sub.since)
 	}
 	if resolved == s.sim.Topic() {
-		err = s.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return s.openLink(resolved, sub, info) })
+		err = s.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink,
+			error) {
+			return s.openLink(resolved, sub, info)
+		})
 		sub.close = s.sim.Forget
 	} else {
 		err = s.receive(resolved, priority, sub)
@@ -258,24 +273,26 @@ func (s *Set) receive(resolved topicname.InGraph, priority int, sub *subscriptio
 }
 
 // openLink returns the sink of a link that is let in.
-func (s *Set) openLink(resolved topicname.InGraph, sub *subscription, info tcpros.LinkInfo) (tcpros.LinkSink, error) {
+func (s *Set) openLink(resolved topicname.InGraph, sub *subscription, info tcpros.LinkInfo) (tcpros.LinkSink,
+	error) {
 	l, err := s.in.OpenLink(sub.topic, info)
 	if err != nil {
 		return nil, err
 	}
 	s.unlike.Opened(resolved, rosbag.Header(info.Header), s.Log)
-	// A message is recorded first, then shown to the watchers, and then to viewers: none of them may delay a message on
-	// its way to the bag, and what a message triggers comes after the message.
+	// A message is recorded first, then shown to the watchers, and then to viewers: none of them may
+	// delay a message on its way to the bag, and what a message triggers comes after the message.
 	return s.Tap.Link(resolved, l.Conn().Header, watched(l, s.sim, s.watchersOf(resolved, info)...)), nil
 }
 
-// leaveDeserted leaves topics that discovery has found before and does not list any more, and that have no links.
-// MostDeserted of them stay.
+// leaveDeserted leaves topics that discovery has found before and does not list any more, and that have
+// no links. MostDeserted of them stay.
 func (s *Set) leaveDeserted(listed []string) {
 	if len(s.subs) <= MostDeserted {
 		return
 	}
-	present, found := make(map[topicname.InGraph]bool, len(listed)), make(map[topicname.InGraph]bool, len(s.known))
+	present, found := make(map[topicname.InGraph]bool, len(listed)),
+		make(map[topicname.InGraph]bool, len(s.known))
 	for _, name := range listed {
 		present[s.known[topicname.InGraph(name)]] = true
 	}
@@ -287,7 +304,8 @@ func (s *Set) leaveDeserted(listed []string) {
 		switch {
 		case present[resolved]:
 			sub.deserted = time.Time{}
-		case sub.ended || sub.topic == nil || !found[resolved] || s.IsNamed(resolved): // a named topic is waited for
+		case sub.ended || sub.topic == nil || !found[resolved] || s.IsNamed(resolved):
+			// a named topic is waited for
 		case s.accounts.IsLinked(sub.topic):
 			sub.deserted = time.Time{}
 		default:
@@ -300,7 +318,8 @@ func (s *Set) leaveDeserted(listed []string) {
 	if len(deserted) <= MostDeserted {
 		return
 	}
-	slices.SortFunc(deserted, func(a, b topicname.InGraph) int { return s.subs[a].deserted.Compare(s.subs[b].deserted) })
+	slices.SortFunc(deserted,
+		func(a, b topicname.InGraph) int { return s.subs[a].deserted.Compare(s.subs[b].deserted) })
 	for _, resolved := range deserted[:len(deserted)-MostDeserted] {
 		sub := s.subs[resolved]
 		sub.close()
@@ -308,7 +327,8 @@ func (s *Set) leaveDeserted(listed []string) {
 		delete(s.subs, resolved)
 		s.Log.Debug("topic left: it has no publisher", zap.String("topic", string(resolved)))
 	}
-	maps.DeleteFunc(s.known, func(_, resolved topicname.InGraph) bool { return resolved != "" && s.subs[resolved] == nil })
+	maps.DeleteFunc(s.known,
+		func(_, resolved topicname.InGraph) bool { return resolved != "" && s.subs[resolved] == nil })
 }
 
 // EndLimited leaves the topics that have reached their limit, and reports whether all topics have.

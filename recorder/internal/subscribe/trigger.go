@@ -16,17 +16,20 @@ const (
 	triggerMD5  = "d41d8cd98f00b204e9800998ecf8427e"
 )
 
-// trigger is a topic each of whose messages begins a snapshot, as in stock. The topic is also recorded if the user has
-// selected it. A trigger watches its links.
+// trigger is a topic each of whose messages begins a snapshot, as in stock. The topic is also recorded if
+// the user has selected it. A trigger watches its links.
 type trigger struct {
 	topic topicname.InGraph
-	sub   *tcpros.Subscription                                 // nil if the topic is recorded, and so has a subscription
-	fire  func(topic string, messages int, received time.Time) // called with messages that were received together; must not wait
+	// nil if the topic is recorded, and so has a subscription
+	sub *tcpros.Subscription
+	// called with messages that were received together; must not wait
+	fire func(topic string, messages int, received time.Time)
 }
 
 // Listen subscribes to the trigger. selects reports whether a topic with a type is
 // recorded. fire is called with messages that were received together, and must not wait.
-func (s *Set) Listen(name topicname.InGraph, selects func(topic, typ string) bool, fire func(topic string, messages int, received time.Time)) error {
+func (s *Set) Listen(name topicname.InGraph, selects func(topic, typ string) bool,
+	fire func(topic string, messages int, received time.Time)) error {
 	t := &trigger{topic: name, fire: fire}
 	s.trigger = t
 	s.known[name] = "" // discovery does not subscribe to the topic again, and the topic is not left

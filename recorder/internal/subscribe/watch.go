@@ -23,8 +23,8 @@ func (s *Set) watchersOf(resolved topicname.InGraph, info tcpros.LinkInfo) (all 
 	return all
 }
 
-// watched returns a sink that also shows messages to watchers, or l itself if there are none. sim is nil for the wall
-// clock.
+// watched returns a sink that also shows messages to watchers, or l itself if there are none. sim is nil
+// for the wall clock.
 func watched(l tcpros.LinkSink, sim *simtime.Sim, watchers ...control.LinkWatcher) tcpros.LinkSink {
 	if len(watchers) == 0 {
 		return l
@@ -32,8 +32,8 @@ func watched(l tcpros.LinkSink, sim *simtime.Sim, watchers ...control.LinkWatche
 	return &watchedLink{l, sim, watchers}
 }
 
-// watchedLink first records messages and then shows them to the watchers, so that what a message triggers comes
-// after the message.
+// watchedLink first records messages and then shows them to the watchers, so that what a message triggers
+// comes after the message.
 type watchedLink struct {
 	tcpros.LinkSink
 	sim      *simtime.Sim

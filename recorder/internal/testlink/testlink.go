@@ -60,8 +60,8 @@ func DefinitionInfo(topic, publisher, definition string) tcpros.LinkInfo {
 	return with(info, "message_definition", definition)
 }
 
-// LongRecordInfo is Info of a publisher whose connection record is so long that large messages rely on one record in
-// their file.
+// LongRecordInfo is Info of a publisher whose connection record is so long that large messages rely on
+// one record in their file.
 func LongRecordInfo(topic, publisher string) tcpros.LinkInfo {
 	return DefinitionInfo(topic, publisher, strings.Repeat("uint32 n\n", 2000))
 }

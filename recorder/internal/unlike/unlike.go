@@ -1,6 +1,7 @@
-// Package unlike tells when publishers do not agree on what their messages are: another type or version than the first publisher
-// of the topic has, or a definition that does not have its own md5sum. All is recorded as it comes; but whoever plays the bag
-// later meets the difference, and the field is where it can be corrected.
+// Package unlike tells when publishers do not agree on what their messages are: another type or version
+// than the first publisher of the topic has, or a definition that does not have its own md5sum. All is
+// recorded as it comes; but whoever plays the bag later meets the difference, and the field is where it
+// can be corrected.
 //
 // A Watch has a lock of its own, and is asked once for each link that opens.
 package unlike
@@ -39,10 +40,11 @@ type Watch struct {
 // line is what may be logged once.
 type line struct{ topic, publisher, sum string }
 
-// Opened is called for each link to a publisher that opens. Each publisher of a topic has at most one line in the log for
-// each version.
+// Opened is called for each link to a publisher that opens. Each publisher of a topic has at most one
+// line in the log for each version.
 func (w *Watch) Opened(resolved topicname.InGraph, h rosbag.Header, log *zap.Logger) {
-	topic, d := string(resolved), mismatch.Definition{Type: h.Type(), MD5Sum: strings.ToLower(h.MD5Sum()), Text: h.MessageDefinition()}
+	topic, d := string(resolved),
+		mismatch.Definition{Type: h.Type(), MD5Sum: strings.ToLower(h.MD5Sum()), Text: h.MessageDefinition()}
 	if d.MD5Sum == "*" || d.Type == "*" {
 		return
 	}
@@ -68,14 +70,16 @@ func (w *Watch) Opened(resolved topicname.InGraph, h rosbag.Header, log *zap.Log
 		}
 	}
 	if w.tell(l) {
-		log.Warn(what, loglimit.Each(), zap.String("topic", topic), zap.String("publisher", clip(l.publisher)), zap.String("type", clip(d.Type)), zap.String("reason", why))
+		log.Warn(what, loglimit.Each(), zap.String("topic", topic),
+			zap.String("publisher", clip(l.publisher)), zap.String("type", clip(d.Type)),
+			zap.String("reason", why))
 	}
 }
 
 func clip(name string) string { return wording.EscapeLine(name[:min(len(name), maxName)]) }
 
-// note returns the definition of the first publisher of a topic. another is false for one that is like it, or of which there is
-// a line already.
+// note returns the definition of the first publisher of a topic. another is false for one that is like
+// it, or of which there is a line already.
 func (w *Watch) note(topic string, d mismatch.Definition, l line) (first mismatch.Definition, another bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,7 +102,8 @@ func (w *Watch) note(topic string, d mismatch.Definition, l line) (first mismatc
 		text = strings.Clone(d.Text) // the rest of the header need not stay
 		w.texts[text] = text
 	}
-	w.first[topic] = mismatch.Definition{Type: strings.Clone(d.Type), MD5Sum: strings.Clone(d.MD5Sum), Text: text}
+	w.first[topic] = mismatch.Definition{Type: strings.Clone(d.Type), MD5Sum: strings.Clone(d.MD5Sum),
+		Text: text}
 	w.bytes += size
 	return d, true
 }

@@ -52,7 +52,8 @@ func (l *link) Frames(run []byte, count int, received time.Time) {
 		payload := rosbag.LastFrame(run)[lengthBytes:]
 		at, _ := l.stamp(received)
 		l.setKept(l.last.set(at, payload, &l.tap.latched))
-		if feed := l.wanted(); feed != nil { // a viewer has subscribed in the meantime, and may have taken the message before
+		// a viewer has subscribed in the meantime, and may have taken the message before
+		if feed := l.wanted(); feed != nil {
 			feed.Put(at, slices.Clone(payload), 0)
 		}
 	}

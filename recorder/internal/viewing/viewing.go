@@ -80,7 +80,9 @@ type Clock interface {
 // New returns a tap without topics.
 func New(o Options) *Tap {
 	twelfth := cmp.Or(o.Memory, DefaultMemory) / 12
-	t := &Tap{options: o, session: strconv.FormatInt(time.Now().UnixNano(), 10), largest: inboxTwelfths*twelfth - largeCopy, topics: map[string]variants{}, shown: map[live.ChannelID]*variant{}}
+	t := &Tap{options: o, session: strconv.FormatInt(time.Now().UnixNano(), 10),
+		largest: inboxTwelfths*twelfth - largeCopy, topics: map[string]variants{},
+		shown: map[live.ChannelID]*variant{}}
 	t.latched = budget{limit: latchedTwelfths * twelfth, forSmall: latchedTwelfths * twelfth / 4}
 	t.partial = budget{limit: partialTwelfths * twelfth}
 	t.store = live.NewStore(live.Limits{
@@ -152,8 +154,8 @@ func (t *Tap) Link(topic topicname.InGraph, header rosbag.Header, sink tcpros.Li
 // msgType is the type of messages, whose name alone does not identify it.
 type msgType struct{ name, md5 string }
 
-// variants are the types of a topic that has links, in the order in which they came; viewers see the first. Tap.mu
-// guards them.
+// variants are the types of a topic that has links, in the order in which they came; viewers see the
+// first. Tap.mu guards them.
 type variants []*variant
 
 // variant is one type of a topic, and the links of the publishers that have the type.
@@ -211,7 +213,8 @@ func (t *Tap) updateLocked(name string, of variants) {
 	}
 	first := of[0]
 	if first.feed == nil {
-		first.feed = t.store.Open(live.Channel{Topic: name, Type: first.name, MD5Sum: first.md5, Definition: first.definition})
+		first.feed = t.store.Open(live.Channel{Topic: name, Type: first.name, MD5Sum: first.md5,
+			Definition: first.definition})
 		t.shown[first.feed.Channel().ID] = first
 		for _, l := range first.links {
 			l.feed.Store(first.feed)
@@ -241,13 +244,17 @@ func (of variants) notice(name string) string {
 		if more := len(hidden) - len(named); more > 0 {
 			names[len(names)-1] += fmt.Sprintf(" and %d more", more)
 		}
-		texts = append(texts, fmt.Sprintf("Topic %s also has messages of type %s: they are recorded, but not shown.", name, strings.Join(names, ", ")))
+		texts = append(texts,
+			fmt.Sprintf("Topic %s also has messages of type %s: they are recorded, but not shown.", name,
+				strings.Join(names, ", ")))
 	}
 	if of.any(func(l *link) bool { return l.tooLarge.Load() }) {
-		texts = append(texts, fmt.Sprintf("Topic %s has messages that are too large for viewers: they are recorded, but not shown.", name))
+		texts = append(texts,
+			fmt.Sprintf("Topic %s has messages that are too large for viewers: they are recorded, but not shown.", name))
 	}
 	if of.any(func(l *link) bool { return l.notKept.Load() }) {
-		texts = append(texts, fmt.Sprintf("Topic %s has a latched message that is too large to be kept for viewers that come later.", name))
+		texts = append(texts,
+			fmt.Sprintf("Topic %s has a latched message that is too large to be kept for viewers that come later.", name))
 	}
 	return strings.Join(texts, " ")
 }

@@ -132,8 +132,9 @@ type (
 	span  struct{ Secs, Nsecs int32 }
 )
 
-// AppendTime appends the seconds since 1970 and the nanoseconds of a time.Time, of what has a method Std that returns
-// one, as rosbag.Time, or of a struct of Secs and Nsecs, which stay as they are. The zero time.Time becomes zero.
+// AppendTime appends the seconds since 1970 and the nanoseconds of a time.Time, of what has a method Std
+// that returns one, as rosbag.Time, or of a struct of Secs and Nsecs, which stay as they are. The zero
+// time.Time becomes zero.
 func AppendTime(dst []byte, v reflect.Value) ([]byte, error) {
 	if as := reflect.TypeFor[stamp](); v.CanConvert(as) {
 		s := v.Convert(as).Interface().(stamp)
@@ -158,8 +159,8 @@ func AppendTime(dst []byte, v reflect.Value) ([]byte, error) {
 	return le.AppendUint32(le.AppendUint32(dst, uint32(secs)), uint32(t.Nanosecond())), nil
 }
 
-// AppendDuration appends the seconds, rounded down, and the nanoseconds after them of a time.Duration, or a struct of
-// Secs and Nsecs as it is.
+// AppendDuration appends the seconds, rounded down, and the nanoseconds after them of a time.Duration, or
+// a struct of Secs and Nsecs as it is.
 func AppendDuration(dst []byte, v reflect.Value) ([]byte, error) {
 	var s span
 	if as := reflect.TypeFor[span](); v.CanConvert(as) {
@@ -213,9 +214,10 @@ func (s *Structs) Fields(from reflect.Type, to any, names func() []string) ([]in
 // ErrNoField is matched by the errors of Fields.
 var ErrNoField = errors.New("no such field")
 
-// Fields returns, for each name, the index of the field of a Go struct that stands for it, and -1 if none does. A
-// field stands for the name in its tag `ros:"name"`, or for its own, whatever the case and the underscores of both.
-// Fields that are not exported, and those of tag "-", stand for none. Others that no name is for are an error.
+// Fields returns, for each name, the index of the field of a Go struct that stands for it, and -1 if none
+// does. A field stands for the name in its tag `ros:"name"`, or for its own, whatever the case and the
+// underscores of both. Fields that are not exported, and those of tag "-", stand for none. Others that no
+// name is for are an error.
 func Fields(t reflect.Type, names []string) ([]int, error) {
 	found := make([]int, len(names))
 	folded := make(map[string]int, len(names))
@@ -240,7 +242,8 @@ func Fields(t reflect.Type, names []string) ([]int, error) {
 		case !ok:
 			return nil, fmt.Errorf("%w for %s of %s", ErrNoField, f.Name, t)
 		case found[i] >= 0:
-			return nil, fmt.Errorf("%s and %s of %s both stand for %s", t.Field(found[i]).Name, f.Name, t, names[i])
+			return nil, fmt.Errorf("%s and %s of %s both stand for %s", t.Field(found[i]).Name, f.Name, t,
+				names[i])
 		}
 		found[i] = k
 	}

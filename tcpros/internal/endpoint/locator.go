@@ -1,6 +1,6 @@
-// Package endpoint knows addresses: where the master is, which host a node or a master advertises
-// and which addresses it listens on, and how a node connects to others within bounds. Its only
-// state is the count of links. Package tcpros, the packages below it and its master call it; nothing else does.
+// Package endpoint knows addresses: where the master is, which host a node or a master advertises and
+// which addresses it listens on, and how a node connects to others within bounds. Its only state is the
+// count of links. Package tcpros, the packages below it and its master call it; nothing else does.
 package endpoint
 
 import (
@@ -39,7 +39,8 @@ type Locator struct {
 
 // NewLocator returns a locator for this machine, its environment and its network.
 func NewLocator(d *Dialer, getenv func(string) string) *Locator {
-	return &Locator{getenv: getenv, hostname: os.Hostname, local: interfaceAddrs, lookup: d.Resolve, sourceAddr: d.SourceAddr}
+	return &Locator{getenv: getenv, hostname: os.Hostname, local: interfaceAddrs, lookup: d.Resolve,
+		sourceAddr: d.SourceAddr}
 }
 
 // Find determines the advertised host in roscpp's order. The node listens on the address of
@@ -73,7 +74,9 @@ func (l *Locator) choose(ctx context.Context, bind, master, host string, explici
 		// But most graphs have no other machine, so the user has to request a port that is open to
 		// others.
 		lo := loopbackOf(masterHost)
-		return Endpoint{Host: lo, Bind: lo, Reason: "the master is on loopback; ROS_IP, ROS_HOSTNAME or a bind address open it", LoopbackDefault: true}
+		return Endpoint{Host: lo, Bind: lo,
+			Reason:          "the master is on loopback; ROS_IP, ROS_HOSTNAME or a bind address open it",
+			LoopbackDefault: true}
 	case host == "localhost":
 		return Endpoint{Host: host, Bind: "127.0.0.1", Reason: "the advertised host is localhost"}
 	case err == nil && l.has(ip):
@@ -86,10 +89,12 @@ func (l *Locator) choose(ctx context.Context, bind, master, host string, explici
 
 // byName returns the endpoint for an advertised host name. It binds to the address of that
 // name only if peers must resolve the name to the same address.
-func (l *Locator) byName(ctx context.Context, host string, explicit bool, master string, onLoopback bool) Endpoint {
+func (l *Locator) byName(ctx context.Context, host string, explicit bool, master string,
+	onLoopback bool) Endpoint {
 	addrs, err := l.lookup(ctx, host)
 	if err != nil || len(addrs) != 1 {
-		return Endpoint{Host: host, Reason: "the advertised host name does not stand for one address here", Unresolved: err != nil && explicit}
+		return Endpoint{Host: host, Reason: "the advertised host name does not stand for one address here",
+			Unresolved: err != nil && explicit}
 	}
 	a := addrs[0]
 	switch {
@@ -98,7 +103,8 @@ func (l *Locator) byName(ctx context.Context, host string, explicit bool, master
 		return Endpoint{Host: host, Reason: "the advertised host name is on loopback here only"}
 	case a.IsLoopback():
 	case !l.has(a):
-		return Endpoint{Host: host, Reason: "the advertised host name is no address of this machine", Foreign: explicit}
+		return Endpoint{Host: host, Reason: "the advertised host name is no address of this machine",
+			Foreign: explicit}
 	case !explicit && l.sourceAddr(ctx, master) != a:
 		return Endpoint{Host: host, Reason: "the advertised host name is not the address toward the master"}
 	}
@@ -138,7 +144,8 @@ func (l *Locator) chosen(a names.Args) string {
 // CheckAdvertised refuses a host that is invalid in a URI. The host is sent to the master and to
 // every peer, partly through encoders that do not escape.
 func CheckAdvertised(host string) error {
-	if strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`<>&"'/\?#@[]%`, r) }) {
+	if strings.ContainsFunc(host,
+		func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`<>&"'/\?#@[]%`, r) }) {
 		return fmt.Errorf("advertised host %q: not a host name or address: correct ROS_HOSTNAME or ROS_IP", host)
 	}
 	return nil

@@ -11,8 +11,11 @@ import (
 
 // Serving is the host that a master advertises, and the addresses that it listens on.
 type Serving struct {
-	Host   string   // in the URI of the master
-	Listen []string // IP addresses, or the one name or address that the user gave; empty if Host has no address of this machine
+	// in the URI of the master
+	Host string
+	// IP addresses, or the one name or address that the user gave; empty if Host has no address of this
+	// machine
+	Listen []string
 
 	LoopbackDefault bool // on loopback because of the machine's name, not by the user's choice
 }
@@ -40,7 +43,8 @@ func (l *Locator) ForMaster(ctx context.Context, listen string, a names.Args, ip
 	if len(ips) == 0 {
 		return Serving{Host: host}
 	}
-	s := Serving{Host: host, LoopbackDefault: !explicit && !slices.ContainsFunc(ips, func(ip string) bool { return !IsLoopback(ip) })}
+	s := Serving{Host: host, LoopbackDefault: !explicit &&
+		!slices.ContainsFunc(ips, func(ip string) bool { return !IsLoopback(ip) })}
 	if lo := masterLoopback(ipv6); !slices.Contains(ips, lo) {
 		ips = append(ips, lo)
 	}
@@ -61,7 +65,8 @@ func (l *Locator) thisHost(ctx context.Context, ipv6 bool) (host string, ips []s
 			return ip.String(), []string{ip.String()}
 		}
 	}
-	return "localhost", []string{masterLoopback(ipv6)} // localhost is loopback even where no hosts file says so
+	// localhost is loopback even where no hosts file says so
+	return "localhost", []string{masterLoopback(ipv6)}
 }
 
 // localAddrs returns those addresses of host that this machine has.

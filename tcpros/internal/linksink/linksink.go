@@ -1,7 +1,7 @@
 // Package linksink says what receives the messages of a link, and how frames are passed to it.
 //
-// It knows neither connections nor the graph. Package sublink calls sinks; those who pass messages on from one sink to
-// another call LargeOf and Deliver.
+// It knows neither connections nor the graph. Package sublink calls sinks; those who pass messages on
+// from one sink to another call LargeOf and Deliver.
 package linksink
 
 import (
@@ -11,8 +11,9 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
-// LargeFrameBytes is the length of the longest frame that goes through the read buffer of a link. Longer ones are read
-// directly into the memory of the sink, ADR 0010: a hole in a shared chunk would hold up all topics.
+// LargeFrameBytes is the length of the longest frame that goes through the read buffer of a link. Longer
+// ones are read directly into the memory of the sink, ADR 0010: a hole in a shared chunk would hold up
+// all topics.
 const LargeFrameBytes = 128 << 10
 
 // LinkInfo describes a link when it opens.
@@ -54,8 +55,8 @@ type LargeFrame interface {
 	Abort()
 }
 
-// LargeOf returns the destination of a large frame for a sink: its own or, if it is no LargeSink, memory that grows with
-// what arrives, and that Frames gets when it is complete. nil discards the frame.
+// LargeOf returns the destination of a large frame for a sink: its own or, if it is no LargeSink, memory
+// that grows with what arrives, and that Frames gets when it is complete. nil discards the frame.
 func LargeOf(sink LinkSink, frameBytes int) LargeFrame {
 	if s, ok := sink.(LargeSink); ok {
 		return s.Large(frameBytes)

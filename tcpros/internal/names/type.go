@@ -16,7 +16,8 @@ func CheckType(typ string) error {
 	}
 	ok := len(typ) <= MaxBytes && strings.Count(typ, "/") <= 1
 	for _, c := range typ {
-		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_/-.", c))
+		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.ContainsRune("_/-.", c))
 	}
 	if !ok {
 		return &NameError{fmt.Sprintf("%.80s", typ), "not a message type"}

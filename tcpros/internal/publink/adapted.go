@@ -1,13 +1,13 @@
 package publink
 
-// Adapted is what some subscribers of a topic get instead of the published frames. Subscribers with the same *Adapted share what
-// it makes of a frame.
+// Adapted is what some subscribers of a topic get instead of the published frames. Subscribers with the
+// same *Adapted share what it makes of a frame.
 type Adapted struct {
 	Type              string // the reply to these subscribers has this, and the next two
 	MD5Sum            string
 	MessageDefinition string
-	// Frame returns what becomes of a published frame, in memory of its own; nil leaves the frame out. It is called under a lock,
-	// once for each frame, and must not block.
+	// Frame returns what becomes of a published frame, in memory of its own; nil leaves the frame out. It
+	// is called under a lock, once for each frame, and must not block.
 	Frame func(frame []byte) []byte
 }
 

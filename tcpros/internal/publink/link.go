@@ -278,8 +278,8 @@ func (l *Link) abandon(s ackState) {
 	l.close()
 }
 
-// held returns how many of the latest frames that were pushed the link may not have written yet. Those between
-// the frames that are being written and the queue may have been dropped.
+// held returns how many of the latest frames that were pushed the link may not have written yet. Those
+// between the frames that are being written and the queue may have been dropped.
 func (l *Link) held() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

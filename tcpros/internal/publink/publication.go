@@ -102,7 +102,8 @@ type Source struct {
 
 // New returns the publication of a topic by the node callerID. topic is the resolved name.
 func New(o Options, topic, callerID string) *Publication {
-	return &Publication{opts: o, topic: topic, callerID: callerID, room: room{block: o.Overflow == OverflowBlock, freed: o.Freed}}
+	return &Publication{opts: o, topic: topic, callerID: callerID,
+		room: room{block: o.Overflow == OverflowBlock, freed: o.Freed}}
 }
 
 // Type returns the type and the md5sum that the topic was advertised with.
@@ -266,8 +267,8 @@ func (p *Publication) Rows() []Row {
 	return rows
 }
 
-// NewLink returns a link to the subscriber that has sent the header asked over conn, and gets what Accept has said. Link.Serve
-// sends the reply.
+// NewLink returns a link to the subscriber that has sent the header asked over conn, and gets what Accept
+// has said. Link.Serve sends the reply.
 func (p *Publication) NewLink(conn net.Conn, asked wire.Header, a *Adapted, id int) *Link {
 	l := newOutLink(conn, asked.Value("callerid"), id, p.opts.QueueFrames, &p.room)
 	l.adapted = a
@@ -305,8 +306,8 @@ func (p *Publication) header(asked wire.Header, a *Adapted) wire.Header {
 	}
 }
 
-// isLeftOut reports whether no descriptor is left for a subscriber, and notes its name. One that is connected already may
-// reconnect.
+// isLeftOut reports whether no descriptor is left for a subscriber, and notes its name. One that is
+// connected already may reconnect.
 func (p *Publication) isLeftOut(callerID string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -324,8 +325,9 @@ type Refusal struct {
 	Why  string // for the log; empty for Text
 }
 
-// Accept returns what a subscriber with header h gets instead of the published frames, nil for these, or why it is refused.
-// Without Options.Unfit only the md5sum is compared, as in roscpp: types may have been renamed.
+// Accept returns what a subscriber with header h gets instead of the published frames, nil for these, or
+// why it is refused. Without Options.Unfit only the md5sum is compared, as in roscpp: types may have been
+// renamed.
 func (p *Publication) Accept(h wire.Header) (*Adapted, Refusal) {
 	a, r := p.fit(h)
 	if r.Text == "" && p.isLeftOut(h.Value("callerid")) {
@@ -344,7 +346,8 @@ func (p *Publication) fit(h wire.Header) (*Adapted, Refusal) {
 	unknown := p.opts.MD5Sum == wire.AnyMD5
 	fits := md5 == wire.AnyMD5 || unknown || strings.EqualFold(md5, p.opts.MD5Sum)
 	text := h.Value("message_definition") // which rospy sends
-	if p.opts.Unfit != nil && (unknown || md5 != wire.AnyMD5 && (!fits || text != "" && text != p.opts.MessageDefinition)) {
+	if p.opts.Unfit != nil &&
+		(unknown || md5 != wire.AnyMD5 && (!fits || text != "" && text != p.opts.MessageDefinition)) {
 		var a *Adapted
 		if a, why = p.opts.Unfit(h); a != nil {
 			return a, Refusal{}
@@ -353,8 +356,9 @@ func (p *Publication) fit(h wire.Header) (*Adapted, Refusal) {
 	if fits {
 		return nil, Refusal{}
 	}
-	return nil, Refusal{Why: why, Text: fmt.Sprintf("Client [%s] wants topic %s to have datatype/md5sum [%s/%s], but our version has [%s/%s]. Dropping connection.",
-		h.Value("callerid"), p.topic, h.Value("type"), md5, p.opts.Type, p.opts.MD5Sum)}
+	return nil, Refusal{Why: why,
+		Text: fmt.Sprintf("Client [%s] wants topic %s to have datatype/md5sum [%s/%s], but our version has [%s/%s]. Dropping connection.",
+			h.Value("callerid"), p.topic, h.Value("type"), md5, p.opts.Type, p.opts.MD5Sum)}
 }
 
 // Add adds a link. The link first sends the latched frames in the order in which they were

@@ -142,8 +142,8 @@ func (b *book) confirmed(k rosapi.Key) (publishers int, ok bool) {
 	return len(e.confirmed), true
 }
 
-// planLocked updates the agenda for the present state of e, unless another entry has replaced e. Call it after each
-// change of an entry.
+// planLocked updates the agenda for the present state of e, unless another entry has replaced e. Call it
+// after each change of an entry.
 func (b *book) planLocked(e *entry, now time.Time) {
 	if b.entries[e.key] == e {
 		b.agenda.update(e, now, b.timing.UpdateEvery)
@@ -166,7 +166,8 @@ func (b *book) compare(nodes map[rosapi.Key][]string, callerID string) (unreache
 	var waiting []*entry // entries with an unreached publisher in an unchanged list
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	round := max(b.timing.ReconcileEvery, now.Sub(b.comparedAt)) // time in which the master should have sent an update
+	// time in which the master should have sent an update
+	round := max(b.timing.ReconcileEvery, now.Sub(b.comparedAt))
 	b.comparedAt = now
 	for k, e := range b.entries {
 		if e.removed || !e.registered {
@@ -177,7 +178,8 @@ func (b *book) compare(nodes map[rosapi.Key][]string, callerID string) (unreache
 			continue
 		}
 		if !slices.Contains(nodes[k], callerID) {
-			b.log.Warn("the master has lost a registration", zap.String("name", k.Name), zap.Stringer("kind", k.Kind))
+			b.log.Warn("the master has lost a registration", zap.String("name", k.Name),
+				zap.Stringer("kind", k.Kind))
 			e.registered, e.notBefore = false, time.Time{}
 			b.planLocked(e, now)
 			lost = true
@@ -205,9 +207,10 @@ func (b *book) compare(nodes map[rosapi.Key][]string, callerID string) (unreache
 	return unreachedTopic, lost
 }
 
-// refreshOldestLocked requests new lists of publishers for the refreshMost topics whose lists are the oldest, among
-// topics with an unreached publisher: that publisher may have restarted with another address. Nodes that have crashed
-// stay listed forever, and may have had many topics: requesting all lists would keep the master busy.
+// refreshOldestLocked requests new lists of publishers for the refreshMost topics whose lists are the
+// oldest, among topics with an unreached publisher: that publisher may have restarted with another
+// address. Nodes that have crashed stay listed forever, and may have had many topics: requesting all
+// lists would keep the master busy.
 func (b *book) refreshOldestLocked(waiting []*entry, now time.Time) {
 	if len(waiting) > refreshMost {
 		slices.SortFunc(waiting, func(a, b *entry) int { return a.answeredAt.Compare(b.answeredAt) })
@@ -222,7 +225,8 @@ func (b *book) refreshOldestLocked(waiting []*entry, now time.Time) {
 // setProviderLocked records whether this node or another provides a service.
 func (b *book) setProviderLocked(e *entry, by string, mine bool) {
 	if !mine {
-		b.log.Warn("another node provides this service now", zap.String("service", e.key.Name), zap.String("by", by))
+		b.log.Warn("another node provides this service now", zap.String("service", e.key.Name),
+			zap.String("by", by))
 	}
 	e.takenOver = !mine
 }
@@ -305,7 +309,8 @@ func (b *book) recordResult(e *entry, err error) {
 	defer func() { b.planLocked(e, now) }()
 	if err != nil {
 		e.notBefore = now.Add(b.timing.refusedWait)
-		b.log.Warn("registration refused by the master", zap.String("name", e.key.Name), zap.Stringer("kind", e.key.Kind), zap.Error(err))
+		b.log.Warn("registration refused by the master", zap.String("name", e.key.Name),
+			zap.Stringer("kind", e.key.Kind), zap.Error(err))
 		return
 	}
 	e.registered, e.everRegistered, e.refresh, e.answeredAt = true, true, false, now

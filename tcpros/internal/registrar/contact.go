@@ -28,12 +28,14 @@ func (r *Registrar) failed(ctx context.Context, err error) {
 	if log, earlier := r.away.Begin(time.Now()); log {
 		before, hint := zap.Skip(), zap.Skip()
 		if !r.id.met {
-			hint = zap.String("hint", "start roscore or gomaster, or name the machine where it runs in ROS_MASTER_URI; gorecord and goplay run one with --embedded-master")
+			hint = zap.String("hint",
+				"start roscore or gomaster, or name the machine where it runs in ROS_MASTER_URI; gorecord and goplay run one with --embedded-master")
 		}
 		if earlier > 0 {
 			before = zap.Int("times before", earlier)
 		}
-		r.Log.Error("Failed to contact master at ["+r.Master.HostPort()+"].  Retrying...", loglimit.Each(), before, hint, zap.Error(err))
+		r.Log.Error("Failed to contact master at ["+r.Master.HostPort()+"].  Retrying...", loglimit.Each(),
+			before, hint, zap.Error(err))
 	}
 }
 

@@ -76,7 +76,9 @@ func (r *Registrar) identify(ctx context.Context, registered bool) error {
 	} else if forgotten {
 		again = true
 	}
-	r.id.pid, r.id.runID, r.id.contact = pid, runID, rosapi.Contact{Dials: dials, Answers: r.Master.LastContact().Answers} // only now: a failed initMaster has to be repeated
+	// only now: a failed initMaster has to be repeated
+	r.id.pid, r.id.runID, r.id.contact = pid, runID,
+		rosapi.Contact{Dials: dials, Answers: r.Master.LastContact().Answers}
 	if again {
 		r.book.registerAll()
 	}
@@ -104,7 +106,8 @@ func (r *Registrar) initMaster(ctx context.Context) error {
 	}
 	if r.id.identified {
 		r.id.epoch++
-		r.Log.Warn("the master was restarted: registering everything again", zap.String("master", r.Master.HostPort()))
+		r.Log.Warn("the master was restarted: registering everything again",
+			zap.String("master", r.Master.HostPort()))
 	}
 	r.id.identified = true
 	return nil
@@ -131,7 +134,8 @@ func (r *Registrar) unknownToMaster(ctx context.Context, registered bool) (bool,
 		r.Log.Warn("the master has forgotten this node: registering everything again", zap.Error(err))
 		return true, nil
 	case uri != r.URI && !r.id.nameTaken:
-		r.Log.Warn("another node took this node's name", zap.String("name", r.Master.CallerID()), zap.String("uri", uri))
+		r.Log.Warn("another node took this node's name", zap.String("name", r.Master.CallerID()),
+			zap.String("uri", uri))
 	}
 	r.setNameTaken(uri != r.URI)
 	return false, nil
@@ -165,7 +169,8 @@ func (r *Registrar) reconcile(ctx context.Context) error {
 	if topic != "" {
 		r.Log.Warn("the master does not get through to this node, so new publishers are noticed late: "+
 			"set ROS_IP or ROS_HOSTNAME here to an address or name that the master's machine knows, or open the way",
-			zap.String("master", r.Master.HostPort()), zap.String("advertised", r.URI), zap.Stringer("toward the master", r.SourceAddr(ctx)), zap.String("topic", topic))
+			zap.String("master", r.Master.HostPort()), zap.String("advertised", r.URI),
+			zap.Stringer("toward the master", r.SourceAddr(ctx)), zap.String("topic", topic))
 	}
 	return nil
 }

@@ -23,9 +23,12 @@ import (
 const (
 	contactMinWait = 50 * time.Millisecond
 	contactMaxWait = time.Second
-	updateBurst    = 10  // publisherUpdates of one topic that are confirmed without delay
-	reconcileShare = 100 // comparisons use at most 1/reconcileShare of the time: in a large graph each lasts long
-	refreshMost    = 10  // topics with unreached publishers whose lists are requested in one round
+	// publisherUpdates of one topic that are confirmed without delay
+	updateBurst = 10
+	// comparisons use at most 1/reconcileShare of the time: in a large graph each lasts long
+	reconcileShare = 100
+	// topics with unreached publishers whose lists are requested in one round
+	refreshMost = 10
 )
 
 // Listener receives the master's list of publishers for a topic.
@@ -36,11 +39,16 @@ type Listener interface {
 
 // Timing has the intervals of a registrar.
 type Timing struct {
-	IdentifyEvery  time.Duration // between checks that the master is the same
-	ReconcileEvery time.Duration // between comparisons of all registrations and publishers: does the master know us?
-	ReconcileMost  time.Duration // the longest interval between comparisons, when each lasts long
-	refusedWait    time.Duration // wait after the master answered a registration with an error
-	UpdateEvery    time.Duration // interval of confirmed publisherUpdates of a topic, after the first updateBurst
+	// between checks that the master is the same
+	IdentifyEvery time.Duration
+	// between comparisons of all registrations and publishers: does the master know us?
+	ReconcileEvery time.Duration
+	// the longest interval between comparisons, when each lasts long
+	ReconcileMost time.Duration
+	// wait after the master answered a registration with an error
+	refusedWait time.Duration
+	// interval of confirmed publisherUpdates of a topic, after the first updateBurst
+	UpdateEvery time.Duration
 }
 
 // DefaultTiming returns the intervals of every node outside tests.
@@ -152,7 +160,8 @@ func (r *Registrar) Run(ctx, calls context.Context) {
 		case !now.Before(reconcile):
 			err = r.reconcile(ctx)
 			done := time.Now()
-			reconcile = done.Add(max(r.Timing.ReconcileEvery, min(reconcileShare*done.Sub(now), r.Timing.ReconcileMost)))
+			reconcile = done.Add(max(r.Timing.ReconcileEvery,
+				min(reconcileShare*done.Sub(now), r.Timing.ReconcileMost)))
 			next = time.Time{}
 		case !due.IsZero() && due.Before(identify):
 			next = due
@@ -209,7 +218,8 @@ func (r *Registrar) process(ctx context.Context, e *entry) error {
 	case e.key.Kind == rosapi.Service:
 		return r.recordResult(ctx, e, r.registerService(ctx, e))
 	case hint != nil && now.registered && len(hint) == len(known) && subset(hint, known):
-		r.deliver(e, rosapi.Publishers{URIs: known, Epoch: r.id.epoch, RetryNow: true}) // the list is unchanged: a publisher has restarted
+		// the list is unchanged: a publisher has restarted
+		r.deliver(e, rosapi.Publishers{URIs: known, Epoch: r.id.epoch, RetryNow: true})
 		return nil
 	}
 	uris, err := r.Master.RegisterSubscriber(ctx, e.key.Name, e.typ, r.URI)
@@ -225,7 +235,8 @@ func (r *Registrar) process(ctx context.Context, e *entry) error {
 	}
 	if err == nil {
 		r.book.recordPublishers(e, uris)
-		r.deliver(e, rosapi.Publishers{URIs: uris, Epoch: r.id.epoch, RetryNow: now.retryLinks || hint != nil})
+		r.deliver(e, rosapi.Publishers{URIs: uris, Epoch: r.id.epoch, RetryNow: now.retryLinks ||
+			hint != nil})
 	}
 	return nil
 }

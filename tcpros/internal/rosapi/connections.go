@@ -16,12 +16,14 @@ type connections struct {
 	nodes    *xmlrpc.Transport
 }
 
-// newTransport returns an http.Transport without a proxy: the graph is local, and a proxy would see every parameter.
+// newTransport returns an http.Transport without a proxy: the graph is local, and a proxy would see every
+// parameter.
 func newTransport(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
 	return &http.Transport{
-		DialContext:         dial,
-		DisableCompression:  true,
-		MaxIdleConnsPerHost: UnregisterCalls, // with fewer, most calls of unregisterAll would need a new connection
+		DialContext:        dial,
+		DisableCompression: true,
+		// with fewer, most calls of unregisterAll would need a new connection
+		MaxIdleConnsPerHost: UnregisterCalls,
 		MaxIdleConns:        64,
 		IdleConnTimeout:     10 * time.Second,
 		// Below 64 kB: headers of XML-RPC servers are some 200 bytes.

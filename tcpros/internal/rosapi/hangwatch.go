@@ -81,7 +81,8 @@ func (w *HangWatch) noteAnswer(hostport, method string) {
 	}
 	w.mu.Unlock()
 	if log {
-		w.log.Info("the master answers its calls again", zap.String("master", hostport), zap.String("method", method),
+		w.log.Info("the master answers its calls again", zap.String("master", hostport),
+			zap.String("method", method),
 			zap.Duration("after", (w.after+lasted).Round(time.Millisecond)))
 	}
 }

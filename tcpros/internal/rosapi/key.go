@@ -29,7 +29,10 @@ type Key struct {
 
 // Publishers is the master's list of publishers for one topic.
 type Publishers struct {
-	URIs     []string
-	Epoch    int  // number of the master, one higher after each restart: a restarted master may not know all live publishers yet
-	RetryNow bool // from a publisherUpdate: links retry at once
+	URIs []string
+	// number of the master, one higher after each restart: a restarted master may not know all live
+	// publishers yet
+	Epoch int
+	// from a publisherUpdate: links retry at once
+	RetryNow bool
 }

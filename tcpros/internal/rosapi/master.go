@@ -34,9 +34,12 @@ const (
 	callTimeout  = 5 * time.Second
 	maxHostBytes = 255 // bytes of a host name, the limit of DNS
 
-	longestText  = 8 * names.MaxBytes // bytes of a name or URI in a list; an escaped byte takes four bytes or more
-	longestParam = 12 << 20           // bytes of a text among the parameters
-	sameListMost = 8 << 20            // bytes of a list of topics that is compared with the next list
+	// bytes of a name or URI in a list; an escaped byte takes four bytes or more
+	longestText = 8 * names.MaxBytes
+	// bytes of a text among the parameters
+	longestParam = 12 << 20
+	// bytes of a list of topics that is compared with the next list
+	sameListMost = 8 << 20
 )
 
 // UnregisterCalls is how many unregister calls of a closing node run at the same time.
@@ -45,10 +48,12 @@ const UnregisterCalls = 8
 // Bounds on replies. The node calls every node that registers with the master, many at the
 // same time, so only replies of the master itself may be large.
 var (
-	masterReply  = xmlrpc.Limits{BodyBytes: 16 << 20, Depth: 64, TextBytes: longestText} // the state of a large graph
-	paramReply   = xmlrpc.Limits{BodyBytes: 16 << 20, Depth: 64, TextBytes: longestParam}
-	SlaveReply   = xmlrpc.Limits{BodyBytes: 1 << 20, TextBytes: longestText}
-	addressReply = xmlrpc.Limits{BodyBytes: 64 << 10, Depth: 4, Values: 256} // [1, text, ["TCPROS", host, port]]
+	// the state of a large graph
+	masterReply = xmlrpc.Limits{BodyBytes: 16 << 20, Depth: 64, TextBytes: longestText}
+	paramReply  = xmlrpc.Limits{BodyBytes: 16 << 20, Depth: 64, TextBytes: longestParam}
+	SlaveReply  = xmlrpc.Limits{BodyBytes: 1 << 20, TextBytes: longestText}
+	// [1, text, ["TCPROS", host, port]]
+	addressReply = xmlrpc.Limits{BodyBytes: 64 << 10, Depth: 4, Values: 256}
 )
 
 // Master is a client of the ROS master, of its parameter server and of other
@@ -87,7 +92,8 @@ func (m *Master) LastContact() Contact { return m.contact.read() }
 // NewMaster returns a client of the master at uri, whose host:port is hostport, for the node
 // callerID.
 func NewMaster(uri, hostport, callerID string, d *endpoint.Dialer, hangs *HangWatch) *Master {
-	m := &Master{uri: uri, api: "http://" + hostport + "/", hostport: hostport, callerID: callerID, dialer: d, hangs: hangs}
+	m := &Master{uri: uri, api: "http://" + hostport + "/", hostport: hostport, callerID: callerID, dialer: d,
+		hangs: hangs}
 	m.http = connections{
 		hostport: hostport,
 		master: newTransport(func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -179,7 +185,8 @@ func (m *Master) PID(ctx context.Context) (pid int, err error) {
 // RegisterSubscriber registers a subscription of the node whose slave API is at uri, and returns
 // the URIs of the publishers.
 func (m *Master) RegisterSubscriber(ctx context.Context, topic, typ, uri string) ([]string, error) {
-	v, err := m.exchange(ctx, m.api, masterReply, &reply{topic: topic}, "registerSubscriber", topic, typ, uri) // goroslib cannot leave out texts that are too long
+	// goroslib cannot leave out texts that are too long
+	v, err := m.exchange(ctx, m.api, masterReply, &reply{topic: topic}, "registerSubscriber", topic, typ, uri)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +199,8 @@ func (m *Master) RegisterSubscriber(ctx context.Context, topic, typ, uri string)
 
 // RegisterPublisher registers a publication of the node whose slave API is at uri.
 func (m *Master) RegisterPublisher(ctx context.Context, topic, typ, uri string) error {
-	_, err := m.Raw(ctx, m.api, masterReply, "registerPublisher", topic, typ, uri) // any subscriber may have a URI that is too long
+	// any subscriber may have a URI that is too long
+	_, err := m.Raw(ctx, m.api, masterReply, "registerPublisher", topic, typ, uri)
 	return err
 }
 
@@ -290,18 +298,21 @@ func TCPROSAddress(proto []any) (string, error) {
 }
 
 // call runs one call of a goroslib client with an HTTP client of our own.
-func (m *Master) call(ctx context.Context, hostport string, l xmlrpc.Limits, method string, do func(*http.Client) error) error {
+func (m *Master) call(ctx context.Context, hostport string, l xmlrpc.Limits, method string,
+	do func(*http.Client) error) error {
 	return m.run(ctx, hostport, l, method, new(reply), do)
 }
 
 // Raw makes a call that goroslib does not support, or makes slowly.
-func (m *Master) Raw(ctx context.Context, uri string, l xmlrpc.Limits, method string, args ...any) (any, error) {
+func (m *Master) Raw(ctx context.Context, uri string, l xmlrpc.Limits, method string, args ...any) (any,
+	error) {
 	return m.exchange(ctx, uri, l, new(reply), method, args...)
 }
 
 // exchange is Raw with a reply of the caller, which may have an earlier list to compare the new
 // list with.
-func (m *Master) exchange(ctx context.Context, uri string, l xmlrpc.Limits, got *reply, method string, args ...any) (any, error) {
+func (m *Master) exchange(ctx context.Context, uri string, l xmlrpc.Limits, got *reply, method string,
+	args ...any) (any, error) {
 	hostport, err := endpoint.SplitURI(uri)
 	if err != nil {
 		return nil, &CallError{Method: method, Host: uri, Err: err}
@@ -318,7 +329,8 @@ func (m *Master) exchange(ctx context.Context, uri string, l xmlrpc.Limits, got 
 }
 
 // run runs one call with an HTTP client, and records the outcome.
-func (m *Master) run(ctx context.Context, hostport string, l xmlrpc.Limits, method string, got *reply, do func(*http.Client) error) error {
+func (m *Master) run(ctx context.Context, hostport string, l xmlrpc.Limits, method string, got *reply,
+	do func(*http.Client) error) error {
 	end := func(error) {}
 	if hostport == m.hostport {
 		end = m.hangs.watch(ctx, hostport, method)
@@ -331,7 +343,8 @@ func (m *Master) run(ctx context.Context, hostport string, l xmlrpc.Limits, meth
 	case hostport == m.hostport:
 		m.unread.note(m.hangs.log, hostport, method, got.topic, got.skipped, err)
 	case got.skipped > 0:
-		m.hangs.log.Warn("a reply of a node cannot be read in full: the rest of it counts", zap.String("node", hostport), zap.String("method", method), zap.Int("too long", got.skipped))
+		m.hangs.log.Warn("a reply of a node cannot be read in full: the rest of it counts",
+			zap.String("node", hostport), zap.String("method", method), zap.Int("too long", got.skipped))
 	}
 	if err != nil {
 		return &CallError{method, hostport, unwrapURLError(err), got.answered}

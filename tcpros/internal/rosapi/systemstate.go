@@ -26,7 +26,8 @@ func (m *Master) SystemState(ctx context.Context) (SystemState, error) {
 		parts[i], ok = nodesBy(lists[i])
 	}
 	if !ok {
-		return SystemState{}, &CallError{"getSystemState", m.hostport, errors.New("answered no state of a graph"), true}
+		return SystemState{},
+			&CallError{"getSystemState", m.hostport, errors.New("answered no state of a graph"), true}
 	}
 	return SystemState{parts[0], parts[1], parts[2]}, nil
 }
@@ -52,5 +53,6 @@ func nodesBy(list any) (map[string][]string, bool) {
 // TopicTypes lists all topics whose type the master knows, also those without a
 // publisher.
 func (m *Master) TopicTypes(ctx context.Context) ([]TopicInfo, error) {
-	return m.topics(ctx, m.api, masterReply, "getTopicTypes") // goroslib cannot leave out texts that are too long
+	// goroslib cannot leave out texts that are too long
+	return m.topics(ctx, m.api, masterReply, "getTopicTypes")
 }

@@ -25,7 +25,8 @@ func (m *Master) PublishedTopics(ctx context.Context) ([]TopicInfo, error) {
 	m.topicsMu.Lock()
 	defer m.topicsMu.Unlock()
 	got := reply{body: m.listed.body, last: &m.listed.sum}
-	v, err := m.exchange(ctx, m.api, masterReply, &got, "getPublishedTopics", "") // goroslib takes three times as long
+	// goroslib takes three times as long
+	v, err := m.exchange(ctx, m.api, masterReply, &got, "getPublishedTopics", "")
 	if m.listed.body = got.body[:0]; cap(got.body) > sameListMost {
 		m.listed.body = nil
 	}
@@ -55,7 +56,8 @@ func (m *Master) NodePublications(ctx context.Context, uri string) ([]TopicInfo,
 }
 
 // topics makes a call whose reply is rows of topic and type.
-func (m *Master) topics(ctx context.Context, uri string, l xmlrpc.Limits, method string) ([]TopicInfo, error) {
+func (m *Master) topics(ctx context.Context, uri string, l xmlrpc.Limits, method string) ([]TopicInfo,
+	error) {
 	v, err := m.Raw(ctx, uri, l, method)
 	if err != nil {
 		return nil, err

@@ -18,9 +18,11 @@ import (
 // register names of any length, which the master then repeats to all others. unreadReplies is for
 // concurrent use.
 type unreadReplies struct {
-	mu   sync.Mutex
-	now  map[string]string // by method and topic, for polled methods: description of the unread part of the last reply
-	last string            // the latest description; kept forever
+	mu sync.Mutex
+	// by method and topic, for polled methods: description of the unread part of the last reply
+	now map[string]string
+	// the latest description; kept forever
+	last string
 }
 
 // polled are the methods that the node calls repeatedly: a later reply shows when all of it can be
@@ -54,7 +56,8 @@ func (u *unreadReplies) note(log *zap.Logger, hostport, method, topic string, sk
 	u.mu.Unlock()
 	if what != "" {
 		log.Warn("a reply of the master cannot be read in full: the rest of it counts; find out which node registers such names",
-			zap.String("master", hostport), zap.String("method", method), zap.Int("too long", skipped), zap.Error(err))
+			zap.String("master", hostport), zap.String("method", method), zap.Int("too long", skipped),
+			zap.Error(err))
 	}
 }
 

@@ -69,7 +69,8 @@ func (e *Env) greet(conn net.Conn, name string, t Type) error {
 	if err := conn.SetDeadline(time.Now().Add(wire.HandshakeTimeout)); err != nil {
 		return err
 	}
-	hello := wire.Header{{Key: "callerid", Value: e.CallerID}, {Key: "md5sum", Value: orAny(t.MD5Sum)}, {Key: "service", Value: name}}
+	hello := wire.Header{{Key: "callerid", Value: e.CallerID}, {Key: "md5sum", Value: orAny(t.MD5Sum)},
+		{Key: "service", Value: name}}
 	if t.Type != "" {
 		hello = append(hello, fields.Field{Key: "type", Value: t.Type})
 	}
@@ -101,7 +102,8 @@ func awaitReply(conn net.Conn) ([]byte, error) {
 		}
 		return nil, err
 	}
-	return readReply(io.MultiReader(strings.NewReader(string(first[:])), &wire.StallReader{Conn: conn}), wire.DefaultMaxMessage)
+	return readReply(io.MultiReader(strings.NewReader(string(first[:])), &wire.StallReader{Conn: conn}),
+		wire.DefaultMaxMessage)
 }
 
 func orAny(md5 string) string {

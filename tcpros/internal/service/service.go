@@ -33,9 +33,9 @@ type Type struct {
 	ResponseType string // empty means Type and "Response"
 }
 
-// Handler answers one call. request and response are serialized, without their length; an error is sent to the client as the service's
-// refusal. Calls of several clients run concurrently, each in a goroutine of its own. ctx
-// ends a grace period after the service is closed.
+// Handler answers one call. request and response are serialized, without their length; an error is sent
+// to the client as the service's refusal. Calls of several clients run concurrently, each in a goroutine
+// of its own. ctx ends a grace period after the service is closed.
 type Handler func(ctx context.Context, request []byte) (response []byte, err error)
 
 // Env is the node as its services and calls see it. No field changes while the node lives.
@@ -51,7 +51,8 @@ type Env struct {
 
 // Timing has the intervals of services.
 type Timing struct {
-	Grace time.Duration // time for running calls to end when a service is closed, and again after their context is canceled
+	// time for running calls to end when a service is closed, and again after their context is canceled
+	Grace time.Duration
 }
 
 // DefaultTiming returns the intervals of every node outside tests.
@@ -90,8 +91,9 @@ type serviceLink struct {
 // cancelHandlers ends ctx.
 func New(env *Env, name string, o Options, ctx context.Context, cancelHandlers context.CancelFunc) *Service { //nolint:revive // the context is the handlers'
 	return &Service{
-		env: env, opts: o, name: name, cancelHandlers: cancelHandlers, abandoned: make(chan struct{}), linkEnded: make(chan struct{}, 1),
-		handle: func(request []byte) ([]byte, error) { return o.Handle(ctx, request) },
+		env: env, opts: o, name: name, cancelHandlers: cancelHandlers, abandoned: make(chan struct{}),
+		linkEnded: make(chan struct{}, 1),
+		handle:    func(request []byte) ([]byte, error) { return o.Handle(ctx, request) },
 	}
 }
 
@@ -174,10 +176,12 @@ func (s *Service) Serve(conn net.Conn, h wire.Header, read *wire.PendingRead) (r
 	if _, err := conn.Write(wire.AppendHeader(nil, s.header())); err != nil || h.Value("probe") == "1" {
 		return ""
 	}
-	caller, persistent := names.Clip(h.Value("callerid")), h.Value("persistent") == "1" || strings.EqualFold(h.Value("persistent"), "true")
+	caller, persistent := names.Clip(h.Value("callerid")), h.Value("persistent") == "1" ||
+		strings.EqualFold(h.Value("persistent"), "true")
 	read.End() // h is no longer used, and the connection may last long
 	err := s.serve(l, persistent)
-	s.env.Log.Debug("service client left", zap.String("service", s.name), zap.String("callerid", caller), zap.Error(err))
+	s.env.Log.Debug("service client left", zap.String("service", s.name), zap.String("callerid", caller),
+		zap.Error(err))
 	return ""
 }
 

@@ -65,7 +65,8 @@ func readReply(r io.Reader, limit int64) ([]byte, error) {
 	if n > limit {
 		return nil, &wire.TooLargeError{Bytes: n, Limit: limit}
 	}
-	body, err := wire.ReadBlock(r, n, func(int64) error { return nil }) // not accounted, since this node chose the service
+	// not accounted, since this node chose the service
+	body, err := wire.ReadBlock(r, n, func(int64) error { return nil })
 	if err != nil {
 		return nil, err
 	}

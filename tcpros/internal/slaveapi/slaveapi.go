@@ -25,12 +25,18 @@ type Server struct {
 	Port      int    // of the TCPROS server
 	Log       *zap.Logger
 
-	Publications    func() []*publink.Publication          // sorted by topic
-	Subscriptions   func() []*sublink.Subscription         // sorted by topic
-	Publishes       func(topic string) bool                // reports whether the node accepts subscribers of the topic now
-	UDPOnly         func(topic, caller, peer string)       // tells that a subscriber takes UDPROS only, which is not served
-	PublisherUpdate func(topic string, uris []string) bool // reports whether the topic is subscribed to
-	Shutdown        func(reason, peer string)              // nil refuses the request
+	// sorted by topic
+	Publications func() []*publink.Publication
+	// sorted by topic
+	Subscriptions func() []*sublink.Subscription
+	// reports whether the node accepts subscribers of the topic now
+	Publishes func(topic string) bool
+	// tells that a subscriber takes UDPROS only, which is not served
+	UDPOnly func(topic, caller, peer string)
+	// reports whether the topic is subscribed to
+	PublisherUpdate func(topic string, uris []string) bool
+	// nil refuses the request
+	Shutdown func(reason, peer string)
 }
 
 // caller is who calls.

@@ -12,16 +12,27 @@ import (
 // Limits of the attempts to reach publishers. A node that has crashed stays listed with all its
 // topics, so most publishers of a list may be dead.
 const (
-	maxProbes    = 1024                  // concurrent probes
-	linksOfProbe = 12                    // with fewer links than this for each probe, there are fewer probes: they need descriptors, too
-	fewestProbes = 8                     // concurrent probes that there may be in any case
-	crowdedShare = 4                     // with this share of the concurrent probes or more, a first probe has only quickProbe
-	quickProbe   = time.Second           // timeout of a first probe while many wait, so that machines that are gone do not delay the others
-	callsPerPeer = 8                     // concurrent attempts of all links to one node
-	retryEvery   = 40 * time.Millisecond // mean interval of repeated attempts of all links together
-	retryBurst   = 100                   // repeated attempts that start without delay
-	freeRetries  = 3                     // attempts in a row, of a link to a node that accepts connections, that retryEvery does not limit
-	manyFailures = 10                    // failed attempts in a row; further failures do not put a link behind others, and its backoff has reached its maximum before
+	// concurrent probes
+	maxProbes = 1024
+	// with fewer links than this for each probe, there are fewer probes: they need descriptors, too
+	linksOfProbe = 12
+	// concurrent probes that there may be in any case
+	fewestProbes = 8
+	// with this share of the concurrent probes or more, a first probe has only quickProbe
+	crowdedShare = 4
+	// timeout of a first probe while many wait, so that machines that are gone do not delay the others
+	quickProbe = time.Second
+	// concurrent attempts of all links to one node
+	callsPerPeer = 8
+	// mean interval of repeated attempts of all links together
+	retryEvery = 40 * time.Millisecond
+	// repeated attempts that start without delay
+	retryBurst = 100
+	// attempts in a row, of a link to a node that accepts connections, that retryEvery does not limit
+	freeRetries = 3
+	// failed attempts in a row; further failures do not put a link behind others, and its backoff has
+	// reached its maximum before
+	manyFailures = 10
 )
 
 // Connector starts the attempts of all links of a node to reach their publishers, and closes links
@@ -68,11 +79,16 @@ type linkSchedule struct {
 	order  uint64
 	rated  bool // retryEvery limits the next attempt
 
-	running bool               // an attempt is in progress, or the link is up
-	reached bool               // the attempt in progress is connected, and peer.attempts no longer includes it
-	end     context.CancelFunc // ends the attempt or the link
-	again   bool               // retry without delay once the attempt or the link has ended
-	failing bool               // the last attempt that has ended failed
+	// an attempt is in progress, or the link is up
+	running bool
+	// the attempt in progress is connected, and peer.attempts no longer includes it
+	reached bool
+	// ends the attempt or the link
+	end context.CancelFunc
+	// retry without delay once the attempt or the link has ended
+	again bool
+	// the last attempt that has ended failed
+	failing bool
 
 	epoch      int    // epoch of the last list that contained the publisher
 	idleChecks int    // checks in a row without progress
@@ -82,8 +98,11 @@ type linkSchedule struct {
 // NewConnector returns the connector of a node; Run starts its attempts.
 func NewConnector(env *Env) *Connector {
 	c := &Connector{
-		env: env, probe: env.probe, session: func(ctx context.Context, l *link) (time.Duration, error) { return l.session(ctx) }, wake: make(chan struct{}, 1),
-		peers: map[string]*peer{}, unlisted: map[*link]struct{}{}, tokens: retryBurst, refilled: time.Now(), maxProbes: maxProbes,
+		env: env, probe: env.probe,
+		session: func(ctx context.Context, l *link) (time.Duration, error) { return l.session(ctx) },
+		wake:    make(chan struct{}, 1),
+		peers:   map[string]*peer{}, unlisted: map[*link]struct{}{}, tokens: retryBurst, refilled: time.Now(),
+		maxProbes: maxProbes,
 	}
 	if env.Links != nil && env.Links.Most > 0 {
 		c.maxProbes = min(maxProbes, max(env.Links.Most/linksOfProbe, fewestProbes))
@@ -312,8 +331,8 @@ func (c *Connector) scheduleLocked(l *link, at time.Time) {
 	l.sched.waits = &c.ready
 }
 
-// retryLocked lets l try at once, and also the link that probes its node, if there is one: l would have to wait for
-// that probe.
+// retryLocked lets l try at once, and also the link that probes its node, if there is one: l would have
+// to wait for that probe.
 func (c *Connector) retryLocked(l *link) {
 	for _, x := range []*link{l, l.sched.peer.leader} {
 		switch {

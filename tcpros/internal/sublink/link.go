@@ -30,7 +30,8 @@ const (
 	retryJitter       = 0.2
 	warnAfterFailures = 3 // failed attempts in a row before the first warning
 
-	shortWhile = 5 * time.Second // a link for which no descriptor was left, but that is up this soon, was not refused
+	// a link for which no descriptor was left, but that is up this soon, was not refused
+	shortWhile = 5 * time.Second
 )
 
 // backoff doubles the wait between attempts, with jitter, so that many nodes do not
@@ -102,7 +103,8 @@ func (l *link) failed(err error, lived time.Duration) (wait time.Duration) {
 	return wait
 }
 
-// takeBack tells the owner of the subscription, when the link is up, that descriptors were short for a moment only.
+// takeBack tells the owner of the subscription, when the link is up, that descriptors were short for a
+// moment only.
 func (l *link) takeBack() {
 	if !l.noFileAt.IsZero() && time.Since(l.noFileAt) < shortWhile {
 		l.sub.opts.Refused(l.uri, nil)
@@ -171,7 +173,8 @@ func (l *link) receiveTCP(ctx context.Context, address string) (lived time.Durat
 
 // open asks the subscription's owner for a sink.
 func (l *link) open(peer, transport string, h wire.Header) (linksink.LinkSink, error) {
-	sink, err := l.sub.opts.Open(linksink.LinkInfo{Topic: l.sub.topic, PublisherURI: l.uri, Peer: peer, Header: h, Transport: transport})
+	sink, err := l.sub.opts.Open(linksink.LinkInfo{Topic: l.sub.topic, PublisherURI: l.uri, Peer: peer,
+		Header: h, Transport: transport})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errOpen, err)
 	}
@@ -217,13 +220,15 @@ func (l *link) handshake(conn net.Conn) (wire.Header, error) {
 }
 
 // receive marks the link as up and reads messages until the link ends.
-func (l *link) receive(ctx context.Context, title linkTitle, peer string, sink linksink.LinkSink, read func() error) (time.Duration, error) {
+func (l *link) receive(ctx context.Context, title linkTitle, peer string, sink linksink.LinkSink,
+	read func() error) (time.Duration, error) {
 	l.title.Store(&title)
 	l.isUp.Store(true)
 	l.sub.up.Add(1)
 	l.failures = 0
 	l.takeBack()
-	l.sub.logger().Debug("link up", zap.String("publisher", l.uri), zap.String("peer", peer), zap.String("transport", title.transport))
+	l.sub.logger().Debug("link up", zap.String("publisher", l.uri), zap.String("peer", peer),
+		zap.String("transport", title.transport))
 	start := time.Now()
 	err := read()
 	lived := time.Since(start)
@@ -246,7 +251,8 @@ func noReply(err error) bool {
 	if network := net.Error(nil); errors.As(err, &network) && network.Timeout() {
 		return true
 	}
-	for _, down := range []error{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL} {
+	for _, down := range []error{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN,
+		syscall.EADDRNOTAVAIL} {
 		if errors.Is(err, down) {
 			return true
 		}
@@ -274,8 +280,10 @@ func (l *link) logFailure(err error, wasUp bool, wait time.Duration) {
 		text = "message too large: link closed"
 	case errors.Is(err, wire.ErrStalled):
 		text = "publisher stopped in the middle of a message: link closed"
-	case wasUp && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)):
-		l.sub.logger().Debug("link ended", zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
+	case wasUp && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET)):
+		l.sub.logger().Debug("link ended", zap.String("publisher", l.uri), zap.Duration("retry", wait),
+			zap.Error(err))
 		return
 	case wasUp:
 		text = "link lost"
@@ -283,7 +291,8 @@ func (l *link) logFailure(err error, wasUp bool, wait time.Duration) {
 		// A killed node keeps its registration: warn only after repeated failures. The same
 		// holds for links that Open refuses while we shut down.
 		if l.failures++; l.failures < warnAfterFailures {
-			l.sub.logger().Debug("no link yet", zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
+			l.sub.logger().Debug("no link yet", zap.String("publisher", l.uri), zap.Duration("retry", wait),
+				zap.Error(err))
 			return
 		}
 		text, host = l.explainFailure(err)
@@ -291,7 +300,8 @@ func (l *link) logFailure(err error, wasUp bool, wait time.Duration) {
 			all = zap.Int("unreached", n)
 		}
 	}
-	l.sub.logger().Warn(text, zap.String("publisher", l.uri), host, all, zap.Duration("retry", wait.Round(100*time.Millisecond)), zap.Error(err))
+	l.sub.logger().Warn(text, zap.String("publisher", l.uri), host, all,
+		zap.Duration("retry", wait.Round(100*time.Millisecond)), zap.Error(err))
 }
 
 // explainFailure returns the log text of a failure to connect, and the unusable host that the
@@ -313,7 +323,8 @@ func (l *link) explainFailure(err error) (text string, host zap.Field) {
 		text = unreached
 	}
 	for _, at := range []string{l.hostport, l.address} {
-		if host, _, err := net.SplitHostPort(at); err == nil && endpoint.IsLoopback(host) && !endpoint.IsLoopback(l.sub.connector.env.Host) {
+		if host, _, err := net.SplitHostPort(at); err == nil && endpoint.IsLoopback(host) &&
+			!endpoint.IsLoopback(l.sub.connector.env.Host) {
 			return text + "; it advertises a loopback address: if it runs on another machine, set ROS_HOSTNAME or ROS_IP there", zap.String("host", host)
 		}
 	}

@@ -58,8 +58,9 @@ func (r *rawConn) Read(p []byte) (int, error) {
 		return 0, err
 	case r.errno != 0:
 		return 0, &net.OpError{
-			Op: "read", Net: r.conn.LocalAddr().Network(), Source: r.conn.LocalAddr(), Addr: r.conn.RemoteAddr(),
-			Err: os.NewSyscallError("read", r.errno),
+			Op: "read", Net: r.conn.LocalAddr().Network(), Source: r.conn.LocalAddr(),
+			Addr: r.conn.RemoteAddr(),
+			Err:  os.NewSyscallError("read", r.errno),
 		}
 	case r.n == 0:
 		return 0, io.EOF

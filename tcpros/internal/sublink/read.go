@@ -16,12 +16,17 @@ import (
 
 // The read buffer of a link and the limits of a message.
 const (
-	firstReadBuffer = 512 // until data come: most links of a large graph are quiet
+	// until data come: most links of a large graph are quiet
+	firstReadBuffer = 512
 	minReadBuffer   = 16 << 10
 	maxReadBuffer   = 256 << 10
-	readMemory      = 16 << 20 // of many links, the buffer of each has a part of this: together at most twice as much while more links come
-	leastReadBuffer = 4 << 10  // the least part, in which parts are divided, too
-	readAfterLarge  = 4 << 10  // read at most this much after a large frame: the next one is likely large, too
+	// of many links, the buffer of each has a part of this: together at most twice as much while more
+	// links come
+	readMemory = 16 << 20
+	// the least part, in which parts are divided, too
+	leastReadBuffer = 4 << 10
+	// read at most this much after a large frame: the next one is likely large, too
+	readAfterLarge = 4 << 10
 
 	stallGrace = 2 * time.Second
 )
@@ -63,8 +68,10 @@ type frameReader struct {
 	graceUntil  time.Time // end of the grace period of a late frame; zero if there is none
 }
 
-func newFrameReader(c frameConn, s linksink.LinkSink, maxMessage int64, stats *linkCounters, links *endpoint.Links) *frameReader {
-	return &frameReader{conn: c, sink: s, max: maxMessage, stats: stats, links: links, buf: make([]byte, firstReadBuffer), part: maxReadBuffer}
+func newFrameReader(c frameConn, s linksink.LinkSink, maxMessage int64, stats *linkCounters,
+	links *endpoint.Links) *frameReader {
+	return &frameReader{conn: c, sink: s, max: maxMessage, stats: stats, links: links,
+		buf: make([]byte, firstReadBuffer), part: maxReadBuffer}
 }
 
 // run reads until the connection ends and returns the reason.
@@ -147,9 +154,10 @@ func (f *frameReader) makeRoom(full bool) {
 	}
 }
 
-// bufferFor returns how long the buffer may be now. Of many links, each has a part of readMemory; then a longer
-// buffer is for a frame that has filled the buffer. shrinks says that the buffer is to become shorter: so many links have
-// come that its part is at most half of what it was. So a buffer does not shrink after each long frame.
+// bufferFor returns how long the buffer may be now. Of many links, each has a part of readMemory; then a
+// longer buffer is for a frame that has filled the buffer. shrinks says that the buffer is to become
+// shorter: so many links have come that its part is at most half of what it was. So a buffer does not
+// shrink after each long frame.
 func (f *frameReader) bufferFor(full bool) (size int, shrinks bool) {
 	most := min(max(readMemory/max(f.links.Now(), 1)&^(leastReadBuffer-1), leastReadBuffer), maxReadBuffer)
 	switch {

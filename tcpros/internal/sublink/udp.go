@@ -74,7 +74,8 @@ func (l *link) request(ctx context.Context, conn *net.UDPConn) (*udpSource, stri
 		{Key: "type", Value: l.sub.opts.Type},
 	}.Append(nil)
 	port := conn.LocalAddr().(*net.UDPAddr).Port
-	offer := []any{[]any{"UDPROS", hello, l.sub.connector.env.Host, port, udpros.DatagramBytes}, []any{"TCPROS"}}
+	offer := []any{[]any{"UDPROS", hello, l.sub.connector.env.Host, port, udpros.DatagramBytes},
+		[]any{"TCPROS"}}
 	v, err := m.Raw(ctx, l.uri, udpReply, "requestTopic", l.sub.topic, offer)
 	if network := net.Error(nil); err != nil && !errors.As(err, &network) && ctx.Err() == nil {
 		// The publisher may reject the request only because of UDPROS.
@@ -88,7 +89,8 @@ func (l *link) request(ctx context.Context, conn *net.UDPConn) (*udpSource, stri
 	if name, _ := rosapi.Arg[string](proto, 0); name == "UDPROS" {
 		src, err := parseUDPSource(proto)
 		if err != nil {
-			return nil, "", &rosapi.CallError{Method: "requestTopic", Host: l.hostport, Err: err, Answered: true}
+			return nil, "", &rosapi.CallError{Method: "requestTopic", Host: l.hostport, Err: err,
+				Answered: true}
 		}
 		return src, src.hostport, nil
 	}
@@ -110,14 +112,16 @@ func parseUDPSource(proto []any) (*udpSource, error) {
 		return nil, fmt.Errorf("answered %.100q, not a UDPROS address", fmt.Sprint(proto))
 	}
 	if size <= udpros.HeaderBytes || size > udpros.DatagramBytes {
-		return nil, fmt.Errorf("answered datagrams of %d bytes, %d were asked for", size, udpros.DatagramBytes)
+		return nil, fmt.Errorf("answered datagrams of %d bytes, %d were asked for", size,
+			udpros.DatagramBytes)
 	}
 	list, err := fields.Parse(block)
 	if err != nil {
 		return nil, &wire.HeaderError{Reason: "invalid fields", Err: err}
 	}
 	h := wire.Header(list)
-	return &udpSource{net.JoinHostPort(host, strconv.Itoa(port)), uint16(port), uint32(int32(id)), h}, h.CheckPublisher()
+	return &udpSource{net.JoinHostPort(host, strconv.Itoa(port)), uint16(port), uint32(int32(id)), h},
+		h.CheckPublisher()
 }
 
 // udpAllowed returns the addresses that a publisher may send from: those of the host in the reply,
@@ -137,7 +141,8 @@ func (l *link) udpAllowed(ctx context.Context, src *udpSource) ([]netip.Addr, er
 		}
 		all = append(all, addrs...)
 		for _, a := range addrs {
-			if a.IsLoopback() && a.Is4() { // Debian resolves a machine's own name to 127.0.1.1, but packets to it come from 127.0.0.1
+			// Debian resolves a machine's own name to 127.0.1.1, but packets to it come from 127.0.0.1
+			if a.IsLoopback() && a.Is4() {
 				all = append(all, netip.AddrFrom4([4]byte{127, 0, 0, 1}))
 			}
 		}
@@ -160,10 +165,12 @@ func (l *link) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSource
 		return 0, err
 	}
 	r := &udpReader{
-		conn: conn, connID: src.connID, origin: udpros.Origin{Allowed: allowed, Port: src.port}, stats: &l.stats, sink: sink,
+		conn: conn, connID: src.connID, origin: udpros.Origin{Allowed: allowed, Port: src.port},
+		stats: &l.stats, sink: sink,
 		frames: udpros.Assembler{Max: int64(l.sub.opts.MaxMessageBytes)},
 		onStranger: func(from netip.AddrPort) {
-			l.sub.logger().Warn("datagrams that are not the publisher's are ignored", zap.String("publisher", l.uri), zap.Stringer("from", from))
+			l.sub.logger().Warn("datagrams that are not the publisher's are ignored",
+				zap.String("publisher", l.uri), zap.Stringer("from", from))
 		},
 		onTooLarge: func(err error) {
 			l.sub.logger().Warn("message too large: dropped", zap.String("publisher", l.uri), zap.Error(err))
@@ -173,7 +180,8 @@ func (l *link) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSource
 		r.lost = s.Lost
 	}
 	port := conn.LocalAddr().(*net.UDPAddr).Port
-	name := linkTitle{"UDPROS", "UDPROS connection on port " + strconv.Itoa(port) + " to [" + src.hostport + "]"}
+	name := linkTitle{"UDPROS",
+		"UDPROS connection on port " + strconv.Itoa(port) + " to [" + src.hostport + "]"}
 	return l.receive(ctx, name, src.hostport, sink, func() error {
 		var wg sync.WaitGroup
 		defer wg.Wait()
@@ -234,7 +242,8 @@ func (l *link) sendsTo(reply any) bool {
 		direction, _ := rosapi.Arg[string](row, 2)
 		transport, _ := rosapi.Arg[string](row, 3)
 		topic, _ := rosapi.Arg[string](row, 4)
-		if to == l.sub.connector.env.CallerID && direction == "o" && transport == "UDPROS" && topic == l.sub.topic {
+		if to == l.sub.connector.env.CallerID && direction == "o" && transport == "UDPROS" &&
+			topic == l.sub.topic {
 			return true
 		}
 	}

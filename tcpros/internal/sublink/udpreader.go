@@ -55,8 +55,8 @@ func (r *udpReader) run() error {
 	}
 }
 
-// admits reports whether a datagram is one of the publisher. A message whose first datagram is refused although it has
-// the number of the connection may be the publisher's, and counts as lost.
+// admits reports whether a datagram is one of the publisher. A message whose first datagram is refused
+// although it has the number of the connection may be the publisher's, and counts as lost.
 func (r *udpReader) admits(from netip.AddrPort, datagram []byte) bool {
 	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
 	if binary.LittleEndian.Uint32(datagram) != r.connID {

@@ -15,8 +15,10 @@ import (
 // is retransmitted.
 const (
 	HeaderBytes = 8
-	udpData0    = 0 // the first datagram of a message
-	udpDataN    = 1 // any later datagram; no implementation sends the other operations, 2 (ping) and 3 (error)
+	// the first datagram of a message
+	udpData0 = 0
+	// any later datagram; no implementation sends the other operations, 2 (ping) and 3 (error)
+	udpDataN = 1
 
 	udpIDs         = 255
 	udpLate        = 16      // messages before the newest one that are recognized when they arrive late
@@ -68,12 +70,17 @@ func (r *udpRecent) markDelivered(behind int) int {
 type Assembler struct {
 	Max int64 // payload bytes of a message
 
-	id     uint8 // number of the newest message
-	zero   bool  // the publisher uses message number 0
-	Large  int64 // payload bytes of the last message above the limit
-	open   bool  // the newest message is incomplete and may still be completed
+	// number of the newest message
+	id uint8
+	// the publisher uses message number 0
+	zero bool
+	// payload bytes of the last message above the limit
+	Large int64
+	// the newest message is incomplete and may still be completed
+	open   bool
 	recent udpRecent
-	sums   [udpIDs + 1]uint32 // CRC of the first datagram of each message number: distinguishes a duplicate from a wrapped number
+	// CRC of the first datagram of each message number: distinguishes a duplicate from a wrapped number
+	sums [udpIDs + 1]uint32
 
 	buf    []byte // the received part of the message
 	total  int    // bytes of the whole frame
@@ -153,7 +160,8 @@ func (a *Assembler) Abandon() int {
 
 // wholeFrame returns body if it is one frame.
 func wholeFrame(body []byte, most int64) []byte {
-	if len(body) < 4 || int64(binary.LittleEndian.Uint32(body)) != int64(len(body)-4) || int64(len(body)-4) > most {
+	if len(body) < 4 || int64(binary.LittleEndian.Uint32(body)) != int64(len(body)-4) ||
+		int64(len(body)-4) > most {
 		return nil
 	}
 	return body
@@ -190,7 +198,8 @@ func (a *Assembler) begin(blocks uint16, body []byte) bool {
 func (a *Assembler) addPart(block uint16, body []byte) []byte {
 	i := int(int16(block - uint16(a.next))) // the distance on a ring of 65536
 	at := a.next + i
-	if i < 0 || i > udpAhead || len(body) != min(a.size, a.total-at*a.size) { // after the last block no body fits: none is empty
+	// after the last block no body fits: none is empty
+	if i < 0 || i > udpAhead || len(body) != min(a.size, a.total-at*a.size) {
 		return nil
 	}
 	a.grow(at*a.size + len(body))

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Origin decides which socket is that of a publisher. A publisher of roscpp sends from another port than the one in
-// its reply, so only its machine and the number of the connection say who sends. A single datagram of somebody else
-// must not keep the publisher out.
+// Origin decides which socket is that of a publisher. A publisher of roscpp sends from another port than
+// the one in its reply, so only its machine and the number of the connection say who sends. A single
+// datagram of somebody else must not keep the publisher out.
 type Origin struct {
 	Allowed []netip.Addr // of the publisher's machine
 	Port    uint16       // in the publisher's reply
@@ -23,11 +23,11 @@ const (
 	provenGone     = 64 // the same for a socket that is proven
 )
 
-// Admits reports whether a datagram with the number of the connection comes from the publisher. moved says that the
-// datagrams before came from another socket.
+// Admits reports whether a datagram with the number of the connection comes from the publisher. moved
+// says that the datagrams before came from another socket.
 //
-// The socket in the reply is the publisher's. Without a datagram from there, it is the first socket of an allowed
-// machine, until that is silent while others send.
+// The socket in the reply is the publisher's. Without a datagram from there, it is the first socket of an
+// allowed machine, until that is silent while others send.
 func (o *Origin) Admits(from netip.AddrPort) (ok, moved bool) {
 	if from == o.from {
 		o.others = 0

@@ -1,7 +1,7 @@
-// Package wire has the parts that all connections of TCPROS share: connection headers, blocks that
-// are read as their bytes arrive, limits of messages and timeouts, and Pending, the one account of
-// the unfinished input of all peers of a node. Only Pending has a lock. Package tcpros and the packages below it
-// call it; nothing else does.
+// Package wire has the parts that all connections of TCPROS share: connection headers, blocks that are
+// read as their bytes arrive, limits of messages and timeouts, and Pending, the one account of the
+// unfinished input of all peers of a node. Only Pending has a lock. Package tcpros and the packages below
+// it call it; nothing else does.
 package wire
 
 import (
@@ -72,7 +72,8 @@ func ReadHeaderFrom(r io.Reader, reserve func(bytes int64) error) (Header, error
 	}
 	n := int64(binary.LittleEndian.Uint32(length[:]))
 	if n > maxHeaderBytes {
-		return nil, &HeaderError{Reason: fmt.Sprintf("%d bytes, limit %d", n, maxHeaderBytes), Err: ErrHeaderTooLong}
+		return nil, &HeaderError{Reason: fmt.Sprintf("%d bytes, limit %d", n, maxHeaderBytes),
+			Err: ErrHeaderTooLong}
 	}
 	block, err := ReadBlock(r, n, reserve)
 	if err != nil {

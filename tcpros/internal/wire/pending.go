@@ -124,7 +124,8 @@ func (r *PendingRead) Reserve(bytes int64) error {
 	for more > 0 && !r.dropped && p.held+more > p.limitForLocked(r, bytes) {
 		r.waiting = bytes > smallRead
 		wait := slowAfter
-		for dropped := true; dropped && !r.dropped && p.held-p.droppedHeld+more > p.limitForLocked(r, bytes); {
+		for dropped := true; dropped && !r.dropped &&
+			p.held-p.droppedHeld+more > p.limitForLocked(r, bytes); {
 			dropped, wait = p.dropSlowestLocked(time.Now())
 		}
 		if !r.dropped && p.held+more > p.limitForLocked(r, bytes) {
@@ -164,8 +165,8 @@ func (p *Pending) wakeWaiters() {
 	p.changed.Broadcast()
 }
 
-// dropSlowestLocked closes the slowest connection that holds memory. If none is slow, it returns how long to wait
-// before the next check.
+// dropSlowestLocked closes the slowest connection that holds memory. If none is slow, it returns how long
+// to wait before the next check.
 func (p *Pending) dropSlowestLocked(now time.Time) (dropped bool, wait time.Duration) {
 	var slowest *PendingRead
 	var most float64
@@ -225,7 +226,8 @@ func (r *PendingRead) End() {
 func (p *Pending) logDrop(r *PendingRead) {
 	p.log.Warn("connection dropped, as unfinished connection headers and service requests of all peers hold too much memory: "+
 		"find the program at this address that begins them and does not finish, and stop it or keep its machine off with a firewall",
-		zap.Stringer("peer", r.conn.RemoteAddr()), zap.String("as", names.Clip(r.role)), zap.Int64("held", r.bytes),
+		zap.Stringer("peer", r.conn.RemoteAddr()), zap.String("as", names.Clip(r.role)),
+		zap.Int64("held", r.bytes),
 		zap.Duration("after", time.Since(r.heldSince)), zap.Int64("limit", p.limit))
 }
 

@@ -1,5 +1,5 @@
-// Package repeats detects chunks that a file contains twice, as in a tail that was written twice. It keeps a checksum and
-// a length of each chunk, and compares the bytes of those that are equal in both.
+// Package repeats detects chunks that a file contains twice, as in a tail that was written twice. It
+// keeps a checksum and a length of each chunk, and compares the bytes of those that are equal in both.
 package repeats
 
 import (
@@ -26,8 +26,8 @@ type key struct {
 // New returns a Finder for a file.
 func New(file io.ReaderAt) Finder { return Finder{file: file, seen: make(map[key]int64)} }
 
-// IsRepeat reports whether a chunk identical to this one, whose stored data is at offset data and has the crc32c crc, was
-// read before and repeats are possible.
+// IsRepeat reports whether a chunk identical to this one, whose stored data is at offset data and has the
+// crc32c crc, was read before and repeats are possible.
 func (f *Finder) IsRepeat(crc uint32, data int64, stored []byte) bool {
 	if len(stored) == 0 {
 		return false

@@ -100,7 +100,9 @@ func (a *Audit) verify(ctx context.Context) error {
 		total += e.Size
 	}
 	for _, bag := range missing {
-		a.report.Defects = append(a.report.Defects, Verdict{Bag: bag, Defect: "is in the catalog, but not in the store: it is lost, or was deleted", Unverified: true})
+		a.report.Defects = append(a.report.Defects,
+			Verdict{Bag: bag, Defect: "is in the catalog, but not in the store: it is lost, or was deleted",
+				Unverified: true})
 	}
 	for _, name := range odd {
 		a.count(Verdict{Bag: name, Defect: catalog.ErrName.Error(), Unverified: true})
@@ -188,9 +190,10 @@ func (a *Audit) one(ctx context.Context, e store.Entry, progress func(int)) (v V
 	return v, nil
 }
 
-// defect reads a bag and returns what is wrong with it, if anything. unverified says that there is nothing to compare it
-// with.
-func (a *Audit) defect(ctx context.Context, bag string, progress func(int)) (text string, unverified bool, err error) {
+// defect reads a bag and returns what is wrong with it, if anything. unverified says that there is
+// nothing to compare it with.
+func (a *Audit) defect(ctx context.Context, bag string, progress func(int)) (text string, unverified bool,
+	err error) {
 	want, err := a.place.Attributes(ctx, bag)
 	if err != nil {
 		return "", false, err

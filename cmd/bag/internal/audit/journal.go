@@ -54,7 +54,8 @@ func (a *Audit) readJournal(f *os.File) error {
 	lines := bufio.NewScanner(f)
 	if lines.Scan(); !bytes.Equal(lines.Bytes(), head) {
 		st, err := f.Stat()
-		switch torn := bytes.HasPrefix(head, lines.Bytes()) && st != nil && st.Size() == int64(len(lines.Bytes())); {
+		switch torn := bytes.HasPrefix(head, lines.Bytes()) && st != nil &&
+			st.Size() == int64(len(lines.Bytes())); {
 		case err != nil:
 			return err
 		case lines.Err() != nil || !torn:

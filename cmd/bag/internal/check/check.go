@@ -29,7 +29,8 @@ type Options struct {
 	Workers int  // goroutines that unpack chunks and decode messages; zero means 1
 	// MaxChunkBytes is that of bagfmt.ReaderOptions.
 	MaxChunkBytes int64
-	// Growing, if not nil, is asked at the end whether the file is being recorded: then what its end lacks is no damage.
+	// Growing, if not nil, is asked at the end whether the file is being recorded: then what its end
+	// lacks is no damage.
 	Growing func() bool
 	// Recording is the directory of a recording of ROS 2, of which Source compares the counts; nil for none.
 	Recording *rosbag2.Recording
@@ -46,9 +47,11 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 	var key []byte
 	unwrap := rememberKey(o.UnwrapKey, &key)
 	reader, err := bagfmt.NewReader(r, size, bagfmt.ReaderOptions{
-		MaxChunkBytes: o.MaxChunkBytes, IndexOnly: true, FutureVersion: true, Interrupted: ctx.Err, UnwrapKey: unwrap,
+		MaxChunkBytes: o.MaxChunkBytes, IndexOnly: true, FutureVersion: true, Interrupted: ctx.Err,
+		UnwrapKey: unwrap,
 	})
-	if err != nil && !errors.Is(err, rosbag.ErrCorrupt) && !errors.Is(err, rosbag.ErrUnindexed) && !errors.Is(err, rosbag.ErrLimit) {
+	if err != nil && !errors.Is(err, rosbag.ErrCorrupt) && !errors.Is(err, rosbag.ErrUnindexed) &&
+		!errors.Is(err, rosbag.ErrLimit) {
 		return nil, err
 	}
 	opened := err
@@ -63,9 +66,10 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 			return nil, err
 		}
 	}
-	scanner, err := bagfmt.NewScanner(&contextReader{ctx: ctx, r: io.NewSectionReader(input, 0, size)}, bagfmt.ScannerOptions{
-		MaxChunkBytes: o.MaxChunkBytes, FutureVersion: true, Interrupted: ctx.Err, UnwrapKey: unwrap,
-	})
+	scanner, err := bagfmt.NewScanner(&contextReader{ctx: ctx, r: io.NewSectionReader(input, 0, size)},
+		bagfmt.ScannerOptions{
+			MaxChunkBytes: o.MaxChunkBytes, FutureVersion: true, Interrupted: ctx.Err, UnwrapKey: unwrap,
+		})
 	clear(key)
 	switch {
 	case err == nil:
@@ -89,7 +93,8 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 		return nil, err
 	}
 	switch {
-	case scanner.Version() < "2" && (opened == nil || errors.Is(opened, rosbag.ErrUnindexed) && !errors.Is(opened, rosbag.ErrCorrupt)):
+	case scanner.Version() < "2" &&
+		(opened == nil || errors.Is(opened, rosbag.ErrUnindexed) && !errors.Is(opened, rosbag.ErrCorrupt)):
 		c.report.Indexed = opened == nil // bags of releases that made no index need none
 	case opened != nil:
 		c.damage(opened)
@@ -99,7 +104,9 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 	default:
 		c.report.Indexed = true
 		if end := scanner.Offset(); end < size && len(c.report.Damage) == 0 {
-			c.add(Damage{Offset: Offset(end), What: fmt.Sprintf("%s at %d after the end of the bag", wording.Plural(size-end, "byte"), end), Advice: adviceBehind})
+			c.add(Damage{Offset: Offset(end),
+				What:   fmt.Sprintf("%s at %d after the end of the bag", wording.Plural(size-end, "byte"), end),
+				Advice: adviceBehind})
 		}
 		c.header(&head, headErr, reader)
 		c.index(reader, v.found)
@@ -122,7 +129,8 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 
 // rememberKey returns a function that calls unwrap until it returns a key, stores that in key, and from then
 // on returns copies of it.
-func rememberKey(unwrap func(rosbag.Encryption) ([]byte, error), key *[]byte) func(rosbag.Encryption) ([]byte, error) {
+func rememberKey(unwrap func(rosbag.Encryption) ([]byte, error), key *[]byte) func(rosbag.Encryption) ([]byte,
+	error) {
 	if unwrap == nil {
 		return nil
 	}
@@ -146,7 +154,8 @@ type checker struct {
 	counts  map[*rosbag.Connection]*connState
 	orphans []error // of the scan
 	lost    bool    // one of the damages has lost messages
-	// open has the texts of damage that a file has while it is recorded: it lacks an index, its last record is not complete.
+	// open has the texts of damage that a file has while it is recorded: it lacks an index, its last
+	// record is not complete.
 	open  map[string]struct{}
 	types msgdef.Cache
 }
@@ -154,7 +163,8 @@ type checker struct {
 func newChecker(ctx context.Context, o Options, r *Report) *checker {
 	o.Workers = max(o.Workers, 1)
 	r.Damage, r.Warnings = []Damage{}, []Warning{}
-	return &checker{ctx: ctx, o: o, report: r, seen: make(map[location]struct{}), open: make(map[string]struct{}), counts: make(map[*rosbag.Connection]*connState)}
+	return &checker{ctx: ctx, o: o, report: r, seen: make(map[location]struct{}),
+		open: make(map[string]struct{}), counts: make(map[*rosbag.Connection]*connState)}
 }
 
 // connState is the state of the scan for one connection.
@@ -226,8 +236,10 @@ func (c *checker) scan(s *bagfmt.Scanner, v *verification) error {
 			deep.finish()
 			for conn, st := range c.counts {
 				st.oddTimes.report(c, conn, "its time")
-				if st.backwards > 0 && conn.Topic != note.MarksTopic { // a mark has the time of what it is about, which is past
-					c.warn(conn.Topic, "%s of connection %d out of the order of time", wording.Plural(st.backwards, "message"), conn.ID)
+				// a mark has the time of what it is about, which is past
+				if st.backwards > 0 && conn.Topic != note.MarksTopic {
+					c.warn(conn.Topic, "%s of connection %d out of the order of time",
+						wording.Plural(st.backwards, "message"), conn.ID)
 				}
 			}
 			return nil
@@ -267,7 +279,8 @@ func (c *checker) count(m *rosbag.Message) *connState {
 // may still be found in the index section.
 func isUnknownConnection(err error) bool {
 	var bad *rosbag.CorruptError
-	return errors.As(err, &bad) && bad.Op == rosbag.OpMessage && strings.Contains(bad.Reason, "unknown connection")
+	return errors.As(err, &bad) && bad.Op == rosbag.OpMessage &&
+		strings.Contains(bad.Reason, "unknown connection")
 }
 
 // index reports what the comparison of the chunks with the index found.
@@ -283,7 +296,8 @@ func (c *checker) index(r *bagfmt.Reader, found []bagfmt.VerifiedChunk) {
 	}
 	if read != c.report.Messages && len(c.report.Damage) == 0 && len(c.orphans) == 0 {
 		c.add(Damage{Offset: Offset(r.IndexPos()), Advice: adviceIndex, What: fmt.Sprintf(
-			"index section at %d: leads to %s, the chunks hold %d", r.IndexPos(), wording.Plural(read, "message"), c.report.Messages)})
+			"index section at %d: leads to %s, the chunks hold %d", r.IndexPos(),
+			wording.Plural(read, "message"), c.report.Messages)})
 	}
 	c.report.Messages = max(c.report.Messages, read)
 	used := make(map[*rosbag.Connection]uint64)
@@ -300,10 +314,12 @@ func (c *checker) index(r *bagfmt.Reader, found []bagfmt.VerifiedChunk) {
 		case f.IndexErr != nil:
 			c.indexDamage(f.IndexErr)
 		case f.Last.IsZero() && f.First.IsZero(): // no messages
-		case c.report.isMCAP() && !f.First.Before(chunk.Start) && !chunk.End.Before(f.Last): // beside those of other encodings
+		case c.report.isMCAP() && !f.First.Before(chunk.Start) && !chunk.End.Before(f.Last):
+			// beside those of other encodings
 		case f.First != chunk.Start || f.Last != chunk.End:
 			c.add(Damage{Offset: Offset(chunk.Pos), Advice: adviceIndex, What: fmt.Sprintf(
-				"chunk info of the chunk at %d: from %s to %s, its index data from %s to %s", chunk.Pos, chunk.Start, chunk.End, f.First, f.Last)})
+				"chunk info of the chunk at %d: from %s to %s, its index data from %s to %s", chunk.Pos,
+				chunk.Start, chunk.End, f.First, f.Last)})
 		}
 	}
 	for _, conn := range r.Connections() {

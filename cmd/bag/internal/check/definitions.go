@@ -45,7 +45,8 @@ func (c *checker) definitions(conns []*rosbag.Connection) {
 		}
 		if sum := typ.MD5Sum(); sum != conn.Header.MD5Sum() {
 			fits, how := c.fits(conn.ID)
-			what := fmt.Sprintf("the md5sum of its definition of %s is %s, its header says %.40q%s", typ.Name(), sum, conn.Header.MD5Sum(), how)
+			what := fmt.Sprintf("the md5sum of its definition of %s is %s, its header says %.40q%s",
+				typ.Name(), sum, conn.Header.MD5Sum(), how)
 			if fits {
 				c.definition(conn, what, adviceSum)
 			} else {
@@ -62,11 +63,12 @@ func (c *checker) definition(conn *rosbag.Connection, what, advice string) {
 		c.warn(conn.Topic, "connection %d: %s", conn.ID, what)
 		return
 	}
-	c.add(Damage{Offset: UnknownOffset, What: fmt.Sprintf("connection %d, %s: %s", conn.ID, conn.Topic, what), Advice: advice})
+	c.add(Damage{Offset: UnknownOffset, What: fmt.Sprintf("connection %d, %s: %s", conn.ID, conn.Topic, what),
+		Advice: advice})
 }
 
-// doubtful reports whether a definition does not have the md5sum of its connection. Its messages are decoded also without
-// Options.Deep: they show whether the definition may be right.
+// doubtful reports whether a definition does not have the md5sum of its connection. Its messages are
+// decoded also without Options.Deep: they show whether the definition may be right.
 func (c *checker) doubtful(conn *rosbag.Connection) bool {
 	sum := conn.Header.MD5Sum()
 	typ, err := c.types.Of(conn)
@@ -79,9 +81,11 @@ func (c *checker) fits(id rosbag.ConnID) (fits bool, how string) {
 		switch {
 		case conn.ID != id || st.deep == nil || st.deep.typ == nil:
 		case st.deep.failed > 0:
-			return false, fmt.Sprintf("; %d of its %s do not fit that definition", st.deep.failed, wording.Plural(st.messages, "message"))
+			return false, fmt.Sprintf("; %d of its %s do not fit that definition", st.deep.failed,
+				wording.Plural(st.messages, "message"))
 		default:
-			return true, fmt.Sprintf("; its %s fit that definition exactly", wording.Plural(st.messages, "message"))
+			return true, fmt.Sprintf("; its %s fit that definition exactly",
+				wording.Plural(st.messages, "message"))
 		}
 	}
 	return false, ""
@@ -145,8 +149,8 @@ func newDeep(c *checker) *deep {
 	return d
 }
 
-// add adds a message to what is decoded: all with Options.Deep, else those whose definition is doubtful. The caller does not reuse the
-// memory of the message.
+// add adds a message to what is decoded: all with Options.Deep, else those whose definition is doubtful.
+// The caller does not reuse the memory of the message.
 func (d *deep) add(m *rosbag.Message, st *connState, before Offset) {
 	if st.deep == nil {
 		st.deep = &deepState{conn: m.Conn}
@@ -232,7 +236,8 @@ func (d *deep) failed(s *decodeTask, err error) {
 	s.state.failed++
 	f := failure{s.number, s.time, s.before, err}
 	// Batches end in any order.
-	at, _ := slices.BinarySearchFunc(s.state.first, f, func(a, b failure) int { return cmp.Compare(a.number, b.number) })
+	at, _ := slices.BinarySearchFunc(s.state.first, f,
+		func(a, b failure) int { return cmp.Compare(a.number, b.number) })
 	list := slices.Insert(s.state.first, at, f)
 	s.state.first = list[:min(len(list), maxListedFailures)]
 }
@@ -247,7 +252,8 @@ func (d *deep) finish() {
 	for _, s := range d.states {
 		s.odd.report(d.c, s.conn, "the stamp of its header")
 		for n, f := range s.first {
-			what := fmt.Sprintf("message of %s at time %s%s: %v", s.conn.Topic, f.time, f.before.asEnd(), f.err)
+			what := fmt.Sprintf("message of %s at time %s%s: %v", s.conn.Topic, f.time, f.before.asEnd(),
+				f.err)
 			if more := s.failed - uint64(n) - 1; n == len(s.first)-1 && more > 0 {
 				what += fmt.Sprintf("; and %d more of connection %d", more, s.conn.ID)
 			}

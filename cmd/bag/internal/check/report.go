@@ -86,8 +86,8 @@ const (
 	adviceMessage = "the message does not fit its definition"
 )
 
-// nothingLost is put in front of adviceIndex if no other damage has lost messages; notWritten if the bag was not closed:
-// nobody knows what its recorder still had in memory.
+// nothingLost is put in front of adviceIndex if no other damage has lost messages; notWritten if the bag
+// was not closed: nobody knows what its recorder still had in memory.
 const (
 	nothingLost = "no message is lost; "
 	notWritten  = "no written message is lost, but those just before the crash may never have been written (gorecord: up to --flush-interval, 1 s); "
@@ -156,7 +156,8 @@ func (c *checker) add(d Damage) {
 func advice(bad *rosbag.CorruptError) (what string, lost bool) {
 	index := bad.Op == rosbag.OpIndexData || bad.Op == rosbag.OpChunkInfo || bad.Op == rosbag.OpBagHeader
 	switch {
-	case bad.Op == rosbag.OpBagHeader && errors.Is(bad, io.ErrUnexpectedEOF): // what was before the index section is missing, too
+	case bad.Op == rosbag.OpBagHeader && errors.Is(bad, io.ErrUnexpectedEOF):
+		// what was before the index section is missing, too
 		return adviceEnd, true
 	case bad.Recovered || index:
 		return adviceIndex, false
@@ -185,10 +186,12 @@ func (c *checker) finish() {
 			}
 		}
 		if c.report.Encrypted {
-			d.Advice = strings.Replace(d.Advice, "gobag reindex", "gobag decrypt", 1) // reindex takes no encrypted bag
+			// reindex takes no encrypted bag
+			d.Advice = strings.Replace(d.Advice, "gobag reindex", "gobag decrypt", 1)
 		}
 	}
 	slices.SortStableFunc(c.report.Damage, func(a, b Damage) int { return cmp.Compare(a.Offset, b.Offset) })
-	slices.SortStableFunc(c.report.Warnings, func(a, b Warning) int { return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.What, b.What)) })
+	slices.SortStableFunc(c.report.Warnings,
+		func(a, b Warning) int { return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.What, b.What)) })
 	c.report.Sound = len(c.report.Damage) == 0
 }

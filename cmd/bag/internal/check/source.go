@@ -28,7 +28,9 @@ const (
 // nanoseconds, which holds no such time.
 func Source(ctx context.Context, s rosbag.Source, o Options) (*Report, error) {
 	info := s.Info()
-	c := newChecker(ctx, o, &Report{Version: info.Version, Size: info.Size, Indexed: info.Indexed, Connections: len(s.Connections())})
+	c := newChecker(ctx, o,
+		&Report{Version: info.Version, Size: info.Size, Indexed: info.Indexed,
+			Connections: len(s.Connections())})
 	for _, err := range info.Damage {
 		c.unread(err)
 	}
@@ -67,12 +69,15 @@ func Source(ctx context.Context, s rosbag.Source, o Options) (*Report, error) {
 	return c.report, nil
 }
 
-// stated compares, topic by topic, what metadata.yaml says of a recording with what is there. Files that it does not
-// list are damage, because nobody reads them. Where there are more messages than it counts, nothing is lost.
+// stated compares, topic by topic, what metadata.yaml says of a recording with what is there. Files that
+// it does not list are damage, because nobody reads them. Where there are more messages than it counts,
+// nothing is lost.
 func (c *checker) stated(r *ros2.Source, rec *rosbag2.Recording) {
-	lost := slices.ContainsFunc(c.report.Damage, func(d Damage) bool { return !d.LeftOut }) // then there are fewer messages anyway
+	// then there are fewer messages anyway
+	lost := slices.ContainsFunc(c.report.Damage, func(d Damage) bool { return !d.LeftOut })
 	for _, name := range rec.Unlisted {
-		c.add(Damage{Offset: UnknownOffset, Advice: adviceUnlisted, Lost: true, What: fmt.Sprintf("%s is not listed in %s", name, rosbag2.MetadataName)})
+		c.add(Damage{Offset: UnknownOffset, Advice: adviceUnlisted, Lost: true,
+			What: fmt.Sprintf("%s is not listed in %s", name, rosbag2.MetadataName)})
 	}
 	if rec.Metadata == nil || len(rec.Metadata.Topics) == 0 {
 		return
@@ -90,12 +95,14 @@ func (c *checker) stated(r *ros2.Source, rec *rosbag2.Recording) {
 		found[t.Name] += 0
 	}
 	for _, topic := range slices.Sorted(maps.Keys(found)) {
-		text := fmt.Sprintf("%s counts %s, there are %d", rosbag2.MetadataName, wording.Plural(stated[topic], "message"), found[topic])
+		text := fmt.Sprintf("%s counts %s, there are %d", rosbag2.MetadataName,
+			wording.Plural(stated[topic], "message"), found[topic])
 		switch {
 		case found[topic] > stated[topic]:
 			c.warn(topic, "%s", text)
 		case found[topic] < stated[topic] && !lost:
-			c.add(Damage{Offset: UnknownOffset, Advice: adviceMissing, Lost: true, What: fmt.Sprintf("topic %s: %s", topic, text)})
+			c.add(Damage{Offset: UnknownOffset, Advice: adviceMissing, Lost: true,
+				What: fmt.Sprintf("topic %s: %s", topic, text)})
 		}
 	}
 }

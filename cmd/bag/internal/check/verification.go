@@ -17,8 +17,8 @@ const (
 	// maxBehind bounds the bytes of chunks that the scan has passed and that are not verified:
 	// what a store has sent of them is to be still in memory.
 	maxBehind = 16 << 20
-	// runBytes is about how much is verified at a time: to start a goroutine for a chunk of one message costs more than
-	// to verify it.
+	// runBytes is about how much is verified at a time: to start a goroutine for a chunk of one message
+	// costs more than to verify it.
 	runBytes = 256 << 10
 	// maxTail bounds what is kept in memory of the index section, which opening and the scan read.
 	maxTail = 8 << 20
@@ -43,7 +43,8 @@ type run struct {
 
 // newVerification makes the verifiers. A nil reader means that there is nothing to verify.
 func newVerification(r *bagfmt.Reader, workers int) *verification {
-	v := &verification{reader: r, behind: semaphore.NewWeighted(maxBehind), idle: make(chan *bagfmt.Verifier, workers)}
+	v := &verification{reader: r, behind: semaphore.NewWeighted(maxBehind),
+		idle: make(chan *bagfmt.Verifier, workers)}
 	if r == nil {
 		return v
 	}
@@ -141,6 +142,7 @@ func (c *checker) header(h *bagfmt.BagHeader, err error, reader *bagfmt.Reader) 
 	conns, chunks := len(reader.Connections()), reader.NumSpans()
 	if int(h.Connections) != conns || int(h.Chunks) != chunks {
 		c.add(Damage{Offset: at, Advice: adviceIndex, What: fmt.Sprintf(
-			"bag header at %d: counts %s and %s, there are %d and %d", at, wording.Plural(h.Connections, "connection"), wording.Plural(h.Chunks, "chunk"), conns, chunks)})
+			"bag header at %d: counts %s and %s, there are %d and %d", at,
+			wording.Plural(h.Connections, "connection"), wording.Plural(h.Chunks, "chunk"), conns, chunks)})
 	}
 }

@@ -1,5 +1,6 @@
-// Package completion completes the arguments of gobag in a shell: the command gobag completion, and the answers to a
-// shell that asks. It reads the bags that are on the command line, and writes no errors, which a shell would not show.
+// Package completion completes the arguments of gobag in a shell: the command gobag completion, and the
+// answers to a shell that asks. It reads the bags that are on the command line, and writes no errors,
+// which a shell would not show.
 package completion
 
 import (
@@ -67,7 +68,10 @@ func Answers(parser *kong.Kong) bool {
 	asked := false
 	kongcompletion.Register(parser,
 		kongcompletion.WithPredictors(map[string]complete.Predictor{
-			"bag":   pathsLike(func(name string) bool { return bags.HasBagEnding(name) || strings.HasSuffix(name, ".active") }),
+			"bag": pathsLike(func(name string) bool {
+				return bags.HasBagEnding(name) ||
+					strings.HasSuffix(name, ".active")
+			}),
 			"file":  pathsLike(func(string) bool { return true }),
 			"dir":   pathsLike(func(string) bool { return false }),
 			"topic": fromBags(func(c *rosbag.Connection) string { return c.Topic }),

@@ -129,17 +129,21 @@ func (r Job) report(j *job.Job, sink *ros2.Sink) error {
 	for _, t := range topics {
 		if lost := t.Lost(); lost > 0 {
 			j.Lossy = true
-			j.Complain("%s: topic %s: %d of %s left out: %s", wording.Shown(r.Out), wording.Shown(t.Topic), lost, wording.Plural(t.In, "message"), t.Reason)
+			j.Complain("%s: topic %s: %d of %s left out: %s", wording.Shown(r.Out), wording.Shown(t.Topic),
+				lost, wording.Plural(t.In, "message"), t.Reason)
 		}
 		for _, w := range t.Warnings {
 			j.Complain("%s: topic %s: %s", wording.Shown(r.Out), wording.Shown(t.Topic), w)
 		}
 	}
-	return r.print(j, &report{Out: r.Out, DryRun: r.DryRun, Distro: string(r.Storage.Distro), Storage: r.Storage.Storage, Files: sink.Files(), topics: topics})
+	return r.print(j,
+		&report{Out: r.Out, DryRun: r.DryRun, Distro: string(r.Storage.Distro), Storage: r.Storage.Storage,
+			Files: sink.Files(), topics: topics})
 }
 
 // Back prints what became of what was selected of a recording of ROS 2, and written for ROS 1.
-func (o Options) Back(j *job.Job, out string, source *ros2.Source, sum rewrite.Summary, selected rewrite.Options) error {
+func (o Options) Back(j *job.Job, out string, source *ros2.Source, sum rewrite.Summary,
+	selected rewrite.Options) error {
 	topics := source.Report(sum.Written, selected.Keep, selected.Rename).Topics
 	return o.print(j, &report{Out: out, DryRun: o.DryRun, Files: 1, topics: topics})
 }

@@ -84,7 +84,8 @@ func (r *report) text(w io.Writer) error {
 		if t.Lost() > 0 {
 			count = fmt.Sprintf("%d of %d", t.Out, t.In)
 		}
-		_, _ = fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\n", wording.EscapeLine(t.Topic), count, wording.EscapeLine(t.Type), wording.EscapeLine(t.OutType), wording.EscapeLine(remarks(t)))
+		_, _ = fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\n", wording.EscapeLine(t.Topic), count,
+			wording.EscapeLine(t.Type), wording.EscapeLine(t.OutType), wording.EscapeLine(remarks(t)))
 		for _, n := range t.Notes {
 			if n.Change == mapping.TypeRenamed && n.Type == t.Type { // the line of the topic says so
 				continue
@@ -112,7 +113,8 @@ func (r *report) text(w io.Writer) error {
 	case r.Distro == "" && r.DryRun: // otherwise the command says what is in the output
 		fmt.Fprintf(&b, "%s: %s %s\n", wording.EscapeLine(r.Out), wording.Plural(total, "message"), verb)
 	case r.Distro != "":
-		fmt.Fprintf(&b, "%s: %s in %s, %s %s for %s\n", wording.EscapeLine(r.Out), wording.Plural(total, "message"), wording.Plural(r.Files, "file"), r.Storage, verb, r.Distro)
+		fmt.Fprintf(&b, "%s: %s in %s, %s %s for %s\n", wording.EscapeLine(r.Out),
+			wording.Plural(total, "message"), wording.Plural(r.Files, "file"), r.Storage, verb, r.Distro)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

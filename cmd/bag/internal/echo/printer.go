@@ -213,7 +213,8 @@ func (p *Printer) Finish(conns []*rosbag.Connection) {
 		topics = append(topics, c.Topic)
 		for _, s := range p.wanted(c) {
 			if s.skipped > 1 && s.path != nil {
-				p.o.Unshown(fmt.Errorf("%s: %d messages like this were not shown", wording.Shown(c.Topic), s.skipped))
+				p.o.Unshown(fmt.Errorf("%s: %d messages like this were not shown", wording.Shown(c.Topic),
+					s.skipped))
 			}
 		}
 	}

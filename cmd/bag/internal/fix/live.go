@@ -16,8 +16,8 @@ import (
 // liveTimeout bounds how long nodes are asked for what they use.
 const liveTimeout = 5 * time.Second
 
-// live returns the definition of a topic that nodes use now: that of its publishers or, if it has none, what its subscribers
-// want. Nothing is published.
+// live returns the definition of a topic that nodes use now: that of its publishers or, if it has none,
+// what its subscribers want. Nothing is published.
 func live(ctx context.Context, topic string) (definitions.Set, error) {
 	if topic == "" || topic == "/" {
 		return nil, errors.New("write ros:///TOPIC: the topic that nodes publish or subscribe to now")
@@ -35,7 +35,8 @@ func live(ctx context.Context, topic string) (definitions.Set, error) {
 	}
 	state, err := node.Master().SystemState(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("no answer from the master, which ROS_MASTER_URI names: %w", wording.Explain(err))
+		return nil, fmt.Errorf("no answer from the master, which ROS_MASTER_URI names: %w",
+			wording.Explain(err))
 	}
 	var headers []tcpros.Header
 	switch publishers, subscribers := state.Publishers[name], state.Subscribers[name]; {
@@ -54,7 +55,8 @@ func live(ctx context.Context, topic string) (definitions.Set, error) {
 	if len(headers) == 0 {
 		return nil, fmt.Errorf("the nodes of %s do not answer", name)
 	}
-	headers = slices.DeleteFunc(headers, func(h tcpros.Header) bool { return h.Value("md5sum") == tcpros.AnyMD5 })
+	headers = slices.DeleteFunc(headers,
+		func(h tcpros.Header) bool { return h.Value("md5sum") == tcpros.AnyMD5 })
 	if len(headers) == 0 {
 		return nil, fmt.Errorf("the nodes of %s take any type; name a folder with the .msg files that are wanted", name)
 	}
@@ -82,13 +84,14 @@ var errKnown = errors.New("its header is known")
 // ofPublisher returns the header of the first publisher that answers.
 func ofPublisher(ctx context.Context, node *tcpros.Node, topic string) ([]tcpros.Header, error) {
 	got := make(chan tcpros.Header, 1)
-	s, err := node.Subscribe(tcpros.SubscribeOptions{Topic: topic, Open: func(i tcpros.LinkInfo) (tcpros.LinkSink, error) {
-		select {
-		case got <- i.Header:
-		default:
-		}
-		return nil, errKnown
-	}})
+	s, err := node.Subscribe(tcpros.SubscribeOptions{Topic: topic,
+		Open: func(i tcpros.LinkInfo) (tcpros.LinkSink, error) {
+			select {
+			case got <- i.Header:
+			default:
+			}
+			return nil, errKnown
+		}})
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,5 @@
-// Package fix makes recordings whose messages have the definitions that are wanted. A Planner decides what becomes of
-// each definition that a recording has, and says so; Run writes the result.
+// Package fix makes recordings whose messages have the definitions that are wanted. A Planner decides
+// what becomes of each definition that a recording has, and says so; Run writes the result.
 //
 // How a message changes is the business of package migration. The command owns the options.
 package fix
@@ -84,7 +84,8 @@ func (p *Planner) Items() []*Item { return p.list }
 
 // item returns the plan for a connection.
 func (p *Planner) item(c *rosbag.Connection) *Item {
-	from := mismatch.Definition{Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum(), Text: c.Header.MessageDefinition()}
+	from := mismatch.Definition{Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum(),
+		Text: c.Header.MessageDefinition()}
 	i := p.items[from]
 	if i == nil {
 		i = &Item{From: from, To: from}
@@ -135,30 +136,33 @@ func (p *Planner) decide(i *Item) {
 	switch {
 	case !i.Plan.SameBytes():
 		i.State = Converted
-	case i.From.MD5Sum == wanted.MD5Sum && i.Fault == "" && len(i.Plan.Changes) == 0 && p.keepsText(i.From.Text, wanted):
+	case i.From.MD5Sum == wanted.MD5Sum && i.Fault == "" && len(i.Plan.Changes) == 0 &&
+		p.keepsText(i.From.Text, wanted):
 		i.State, i.To = AsWanted, i.From
 	default:
 		i.State = TextOnly
 	}
 }
 
-// keepsText reports whether a text is not worth to be replaced by one that means the same: it is the same, or may have
-// comments that the other one lacks. Stock's rosbag check compares the texts with those that are installed, comments included.
+// keepsText reports whether a text is not worth to be replaced by one that means the same: it is the
+// same, or may have comments that the other one lacks. Stock's rosbag check compares the texts with those
+// that are installed, comments included.
 func (p *Planner) keepsText(have string, wanted mismatch.Definition) bool {
 	return strings.TrimSpace(have) == strings.TrimSpace(wanted.Text) || definitions.IsBare(wanted, p.here)
 }
 
-// Edit implements rosbag's way to change connections. Of those that Add was not called for, because no index knows of them,
-// what is refused is an error of the first message.
+// Edit implements rosbag's way to change connections. Of those that Add was not called for, because no
+// index knows of them, what is refused is an error of the first message.
 func (p *Planner) Edit(c *rosbag.Connection) *rosbag.Edit {
 	i := p.item(c)
 	switch i.State {
 	case AsWanted, Unknown:
 		return nil
 	case Refused:
-		return &rosbag.Edit{Header: c.Header, Payload: func(dst, _ []byte, _ rosbag.Time) ([]byte, bool, error) {
-			return dst, false, fmt.Errorf("topic %s: %s", c.Topic, strings.Join(i.Refusals(), "; "))
-		}}
+		return &rosbag.Edit{Header: c.Header,
+			Payload: func(dst, _ []byte, _ rosbag.Time) ([]byte, bool, error) {
+				return dst, false, fmt.Errorf("topic %s: %s", c.Topic, strings.Join(i.Refusals(), "; "))
+			}}
 	case TextOnly, Converted:
 	}
 	e := &rosbag.Edit{Header: header(c.Header, i.To)}
@@ -174,7 +178,8 @@ func (p *Planner) Edit(c *rosbag.Connection) *rosbag.Edit {
 }
 
 // convert makes a message what is wanted.
-func (p *Planner) convert(c *rosbag.Connection, i *Item, dst, payload []byte, t rosbag.Time) (out []byte, keep bool, err error) {
+func (p *Planner) convert(c *rosbag.Connection, i *Item, dst, payload []byte, t rosbag.Time) (out []byte,
+	keep bool, err error) {
 	out, err = i.converter.Append(dst, payload, t)
 	switch {
 	case err == nil:
@@ -182,7 +187,9 @@ func (p *Planner) convert(c *rosbag.Connection, i *Item, dst, payload []byte, t 
 	case !errors.Is(err, rosmsg.ErrCorrupt):
 		return out, false, fmt.Errorf("topic %s, message of %s: %w", c.Topic, t, err)
 	case i.real.Unproven:
-		return out, false, fmt.Errorf("topic %s, message of %s: %s, and its messages do not have that definition either: %w", c.Topic, t, i.Fault, err)
+		return out, false,
+			fmt.Errorf("topic %s, message of %s: %s, and its messages do not have that definition either: %w",
+				c.Topic, t, i.Fault, err)
 	}
 	p.Misfit(&rosbag.TopicError{Conn: c, Err: fmt.Errorf("message of %s is left out: %w", t, err)})
 	return out, false, nil
@@ -191,7 +198,8 @@ func (p *Planner) convert(c *rosbag.Connection, i *Item, dst, payload []byte, t 
 // header returns a header with another definition. All other fields, and their order, stay.
 func header(h rosbag.Header, d mismatch.Definition) rosbag.Header {
 	h = slices.Clone(h)
-	for _, f := range []rosbag.Field{{Key: rosbag.KeyType, Value: d.Type}, {Key: rosbag.KeyMD5Sum, Value: d.MD5Sum}, {Key: rosbag.KeyMessageDefinition, Value: d.Text}} {
+	for _, f := range []rosbag.Field{{Key: rosbag.KeyType, Value: d.Type},
+		{Key: rosbag.KeyMD5Sum, Value: d.MD5Sum}, {Key: rosbag.KeyMessageDefinition, Value: d.Text}} {
 		if at := slices.IndexFunc(h, func(g rosbag.Field) bool { return g.Key == f.Key }); at >= 0 {
 			h[at] = f
 		} else {

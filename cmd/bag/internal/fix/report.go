@@ -79,8 +79,8 @@ func loss(c migration.Change) string {
 	return ""
 }
 
-// Print writes what becomes of all messages: one line for each definition, and one below it for each change. lossy says
-// that messages are missing, and that it was reported.
+// Print writes what becomes of all messages: one line for each definition, and one below it for each
+// change. lossy says that messages are missing, and that it was reported.
 func (p *Planner) Print(w io.Writer, lossy bool) error {
 	var b strings.Builder
 	for _, i := range p.list {
@@ -109,8 +109,8 @@ func (p *Planner) Print(w io.Writer, lossy bool) error {
 	return err
 }
 
-// unused reports whether an item is of a connection that only recovery has found, and that would have been refused if it
-// had a message.
+// unused reports whether an item is of a connection that only recovery has found, and that would have
+// been refused if it had a message.
 func (i *Item) unused() bool { return i.State == Refused && i.messages == 0 }
 
 // verdict says in one line what the whole comes to.
@@ -128,7 +128,8 @@ func (p *Planner) verdict(lossy bool) string {
 	}
 	switch {
 	case n[Refused] > 0:
-		return fmt.Sprintf("%s cannot be converted: nothing is written", wording.Plural(n[Refused], "definition"))
+		return fmt.Sprintf("%s cannot be converted: nothing is written",
+			wording.Plural(n[Refused], "definition"))
 	case n[Converted]+n[TextOnly] == 0:
 		return "nothing to do" + missing
 	case worst == migration.Lost:

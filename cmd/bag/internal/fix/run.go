@@ -39,7 +39,8 @@ var errNoneInstalled = errors.New("no type of it is installed here: source the s
 
 // Run fixes a recording.
 func (r *Job) Run(j *job.Job) error {
-	in, err := bags.Open(j.Ctx, r.In, bags.Options{MaxChunkBytes: j.MaxChunk, UnwrapKey: bags.UnwrapKey(j.Ctx)})
+	in, err := bags.Open(j.Ctx, r.In,
+		bags.Options{MaxChunkBytes: j.MaxChunk, UnwrapKey: bags.UnwrapKey(j.Ctx)})
 	if err != nil {
 		return j.Failed(r.In, err)
 	}
@@ -66,7 +67,8 @@ func (r *Job) Run(j *job.Job) error {
 		return r.refuse(j)
 	}
 	if unused := p.o.Unused(); len(unused) > 0 {
-		return fmt.Errorf("%s: no message of %s needs that; is it misspelt?", strings.Join(unused, ", "), wording.Shown(r.In))
+		return fmt.Errorf("%s: no message of %s needs that; is it misspelt?", strings.Join(unused, ", "),
+			wording.Shown(r.In))
 	}
 	err = r.write(j, in)
 	if err != nil && !errors.Is(err, job.ErrLossy) {
@@ -91,7 +93,8 @@ func (r *Job) refuse(j *job.Job) error {
 			j.Complain("%s: %s", wording.Shown(r.In), wording.Shown(reason))
 		}
 	}
-	return j.Failed(r.In, errors.New("is not converted, and nothing is written; gobag fix --dry-run shows all that differs"))
+	return j.Failed(r.In,
+		errors.New("is not converted, and nothing is written; gobag fix --dry-run shows all that differs"))
 }
 
 // counts yields the connections of a recording with messages, and how many messages.
@@ -111,7 +114,8 @@ func counts(s rosbag.Indexed) func(yield func(*rosbag.Connection, uint64) bool) 
 	}
 }
 
-// write copies the recording. Of a plain bag of version 2.0, chunks without a message that changes stay as they are stored.
+// write copies the recording. Of a plain bag of version 2.0, chunks without a message that changes stay
+// as they are stored.
 func (r *Job) write(j *job.Job, in *bags.Recording) error {
 	mcap := strings.HasSuffix(r.Out, ".mcap")
 	if bag := in.Bag(); bag != nil && bag.MCAP() == nil && !in.Encrypted() && !mcap {
@@ -128,7 +132,8 @@ func (r *Job) write(j *job.Job, in *bags.Recording) error {
 	inputs := job.Inputs{in}
 	pack := job.Packing{ChunkSize: chunkKiB}
 	_, err := j.Rewrite(job.Plan{
-		Inputs: inputs, Out: r.Out, MCAP: mcap, Sink: pack.Sink(inputs, mcap), DryRun: r.DryRun, Options: rewrite.Options{Edit: r.Planner.Edit},
+		Inputs: inputs, Out: r.Out, MCAP: mcap, Sink: pack.Sink(inputs, mcap), DryRun: r.DryRun,
+		Options: rewrite.Options{Edit: r.Planner.Edit},
 	})
 	return err
 }
@@ -158,7 +163,8 @@ func (r *Job) copyChunks(j *job.Job, in *bags.Recording) error {
 	if err != nil {
 		return err
 	}
-	report, err := replace.Recovered(j, file, size, w, replace.Recovery{Title: r.title(), Writer: o, Edit: r.Planner.Edit})
+	report, err := replace.Recovered(j, file, size, w,
+		replace.Recovery{Title: r.title(), Writer: o, Edit: r.Planner.Edit})
 	if err != nil {
 		return j.Failed(r.In, wording.Explain(err))
 	}
@@ -170,7 +176,9 @@ func (r *Job) copyChunks(j *job.Job, in *bags.Recording) error {
 		return j.Failed(r.Out, err)
 	}
 	if !r.DryRun {
-		j.Say("%s: %s; %d of %s as %s stored", wording.Shown(r.Out), wording.Plural(report.Messages, "message"), report.Copied, wording.Plural(report.Chunks, "chunk"), are(report.Copied))
+		j.Say("%s: %s; %d of %s as %s stored", wording.Shown(r.Out),
+			wording.Plural(report.Messages, "message"), report.Copied, wording.Plural(report.Chunks, "chunk"),
+			are(report.Copied))
 	}
 	return j.Done()
 }

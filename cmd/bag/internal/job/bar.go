@@ -39,7 +39,8 @@ type Bar struct {
 	drawn time.Time
 }
 
-// Add counts what was done. If no work is running, it starts one; otherwise it ignores which work it is given.
+// Add counts what was done. If no work is running, it starts one; otherwise it ignores which work it is
+// given.
 func (b *Bar) Add(n int64, work Work) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,8 +54,8 @@ func (b *Bar) Add(n int64, work Work) {
 	b.draw()
 }
 
-// Set sets how much of a piece of work is done. It starts the work, unless the same is running. Clear or another Set
-// ends the work.
+// Set sets how much of a piece of work is done. It starts the work, unless the same is running. Clear or
+// another Set ends the work.
 func (b *Bar) Set(work Work, done int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,7 +96,8 @@ func (b *Bar) draw() {
 			progressbar.OptionSetWidth(20),
 			progressbar.OptionClearOnFinish(),
 			progressbar.OptionUseANSICodes(true),
-			progressbar.OptionSetSpinnerChangeInterval(0), // otherwise a goroutine draws the spinner, also after Hide
+			// otherwise a goroutine draws the spinner, also after Hide
+			progressbar.OptionSetSpinnerChangeInterval(0),
 		)
 		if !b.work.Bytes || utf8.RuneCountInString(title) <= titleRunes-countRunes {
 			progressbar.OptionShowCount()(b.bar)

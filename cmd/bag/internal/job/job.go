@@ -43,7 +43,8 @@ type Output struct {
 
 // NewOutput returns the output of the program gobag.
 func NewOutput(stdin io.Reader, stdout, stderr io.Writer) Output {
-	return Output{Stdin: stdin, Stdout: stdout, Stderr: stderr, Errs: &program.Errors{W: stderr, Name: "gobag"}}
+	return Output{Stdin: stdin, Stdout: stdout, Stderr: stderr,
+		Errs: &program.Errors{W: stderr, Name: "gobag"}}
 }
 
 // to returns the output with other writers.
@@ -114,7 +115,8 @@ func New(ctx context.Context, out Output, o Options) *Job {
 func (j *Job) Say(format string, args ...any) {
 	if !j.Quiet {
 		j.Bar.Clear()
-		_, _ = fmt.Fprintln(j.Stderr, wording.EscapeLine(fmt.Sprintf(format, args...))) // there is nowhere else to report errors
+		// there is nowhere else to report errors
+		_, _ = fmt.Fprintln(j.Stderr, wording.EscapeLine(fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -166,7 +168,8 @@ func (j *Job) Done() error {
 	j.Bar.Clear()
 	for _, path := range slices.Sorted(maps.Keys(j.reported)) {
 		if more := j.reported[path] - MaxReported; more > 0 {
-			j.Complain("%s: damaged in %s; gobag check lists them", wording.Shown(path), wording.Plural(more, "more place"))
+			j.Complain("%s: damaged in %s; gobag check lists them", wording.Shown(path),
+				wording.Plural(more, "more place"))
 		}
 	}
 	if j.Lossy {

@@ -12,8 +12,11 @@ import (
 
 // Packing says how an output is packed. Its errors name the options of the commands.
 type Packing struct {
-	Compression string // none, lz4 or bz2; in MCAP none, lz4 or zstd; empty: as the inputs, but zstd in MCAP that is made of bags
-	ChunkSize   int    // of a chunk before compression; KiB
+	// none, lz4 or bz2; in MCAP none, lz4 or zstd; empty: as the inputs, but zstd in MCAP that is made of
+	// bags
+	Compression string
+	// of a chunk before compression; KiB
+	ChunkSize int
 }
 
 // maxChunkKB is 1 GiB: what is larger, readers need not accept.
@@ -70,8 +73,8 @@ func (p Packing) newMCAP(w io.Writer) (rosbag.Sink, error) {
 	return rewrite.NewMCAP(w, p.Compression, chunk, Workers())
 }
 
-// compression returns the most frequent compression of the chunks of the inputs. For a bag, lz4 stands for zstd, which bags
-// do not have; for MCAP, zstd stands for what bags have.
+// compression returns the most frequent compression of the chunks of the inputs. For a bag, lz4 stands
+// for zstd, which bags do not have; for MCAP, zstd stands for what bags have.
 func (all Inputs) compression(mcap bool) rosbag.Compression {
 	count := make(map[rosbag.Compression]int)
 	best := rosbag.CompressionNone
@@ -89,7 +92,8 @@ func (all Inputs) compression(mcap bool) rosbag.Compression {
 			if h.Compression == rosbag.CompressionZstd && !mcap {
 				h.Compression = rosbag.CompressionLZ4 // bags have nothing closer to it
 			}
-			if _, e := rosbag.ParseCompression(string(h.Compression)); err != nil || e != nil && h.Compression != rosbag.CompressionZstd {
+			if _, e := rosbag.ParseCompression(string(h.Compression)); err != nil || e != nil &&
+				h.Compression != rosbag.CompressionZstd {
 				continue
 			}
 			count[h.Compression]++

@@ -19,7 +19,8 @@ import (
 
 // Copy copies inputs to sink and shows the progress. It returns errors of the output, ready
 // for the user; damage of inputs is reported and not returned.
-func (j *Job) Copy(sink rosbag.Sink, title string, inputs Inputs, o rewrite.Options) (rewrite.Summary, error) {
+func (j *Job) Copy(sink rosbag.Sink, title string, inputs Inputs, o rewrite.Options) (rewrite.Summary,
+	error) {
 	var list []rewrite.Input
 	var total int64
 	for _, s := range inputs {
@@ -42,13 +43,20 @@ func (j *Job) Copy(sink rosbag.Sink, title string, inputs Inputs, o rewrite.Opti
 
 // Plan is what Rewrite does.
 type Plan struct {
-	Inputs  Inputs
-	Out     string                                 // path; "-" for standard output
-	Sink    func(w io.Writer) (rosbag.Sink, error) // starts the output in w, which has WriteAt and Sync unless it is standard output
-	MCAP    bool                                   // Sink makes MCAP
-	DryRun  bool                                   // write nothing, and do not say what is in the output
-	Options rewrite.Options                        // but for those of Copy
-	Finish  func(selected uint64) error            // may reject the result before it gets its name; nil accepts it. selected counts the messages, also repeated ones
+	Inputs Inputs
+	// path; "-" for standard output
+	Out string
+	// starts the output in w, which has WriteAt and Sync unless it is standard output
+	Sink func(w io.Writer) (rosbag.Sink, error)
+	// Sink makes MCAP
+	MCAP bool
+	// write nothing, and do not say what is in the output
+	DryRun bool
+	// but for those of Copy
+	Options rewrite.Options
+	// may reject the result before it gets its name; nil accepts it. selected counts the messages, also
+	// repeated ones
+	Finish func(selected uint64) error
 }
 
 // Rewrite copies inputs into one output and says what is in it. The Summary is complete without an
@@ -66,7 +74,8 @@ func (j *Job) Rewrite(p Plan) (sum rewrite.Summary, err error) {
 		defer f.Abort() // does nothing after commit
 		w, commit = &untilDone{f.File, j.Ctx}, f.Commit
 	case IsTerminal(j.Stdout):
-		return sum, j.Failed(p.Out, errors.New("standard output is a terminal; redirect it to a file or a pipe"))
+		return sum, j.Failed(p.Out,
+			errors.New("standard output is a terminal; redirect it to a file or a pipe"))
 	default:
 		w = struct{ io.Writer }{j.Stdout} // without WriteAt and Sync
 	}
@@ -96,19 +105,21 @@ func (j *Job) Rewrite(p Plan) (sum rewrite.Summary, err error) {
 	}
 	for _, in := range p.Inputs {
 		if in.Elapsed() {
-			j.Say("%s: times count from the start of the recording, as in %s", wording.Shown(out), wording.Shown(in.Name))
+			j.Say("%s: times count from the start of the recording, as in %s", wording.Shown(out),
+				wording.Shown(in.Name))
 		}
 	}
 	j.SayPlain(p.Inputs)
 	if p.MCAP {
 		j.sayDefinitions(out, p.Inputs)
 	}
-	j.Say("%s: %s%s%s%s", wording.Shown(out), wording.Plural(sum.Messages, "message"), Repeated(sum), leftOut(sum), p.misnamed())
+	j.Say("%s: %s%s%s%s", wording.Shown(out), wording.Plural(sum.Messages, "message"), Repeated(sum),
+		leftOut(sum), p.misnamed())
 	return sum, j.Done()
 }
 
-// untilDone is a file that is written until a context is done: completing a file takes long if it has tens of thousands
-// of topics, and an interrupt is not to wait for that.
+// untilDone is a file that is written until a context is done: completing a file takes long if it has
+// tens of thousands of topics, and an interrupt is not to wait for that.
 type untilDone struct {
 	*os.File
 	ctx context.Context //nolint:containedctx // an io.Writer has no other way to get it
@@ -159,7 +170,8 @@ func (j *Job) SayDropped(inputs Inputs) {
 		}{{"attachment", m.Attachments}, {"metadata record", m.Metadata}} {
 			for n, x := range list.extra {
 				if n == maxTold {
-					j.Say("%s: %s more are left out", wording.Shown(in.Name), wording.Plural(len(list.extra)-n, list.what))
+					j.Say("%s: %s more are left out", wording.Shown(in.Name),
+						wording.Plural(len(list.extra)-n, list.what))
 					break
 				}
 				j.Say("%s: %s %q (%d bytes) is left out", wording.Shown(in.Name), list.what, x.Name, x.Bytes)
@@ -190,11 +202,12 @@ func leftOut(sum rewrite.Summary) string {
 	if sum.LeftOut == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s left out, as others of the bags have them", wording.Plural(sum.LeftOut, "repeated latched message"))
+	return fmt.Sprintf("; %s left out, as others of the bags have them",
+		wording.Plural(sum.LeftOut, "repeated latched message"))
 }
 
-// sayDefinitions says, of MCAP files, what readers of the output cannot decode, and which definitions are not those
-// of the inputs. Readers of bags may know types by their md5sum.
+// sayDefinitions says, of MCAP files, what readers of the output cannot decode, and which definitions are
+// not those of the inputs. Readers of bags may know types by their md5sum.
 func (j *Job) sayDefinitions(out string, inputs Inputs) {
 	var types msgdef.Cache
 	var unknown, replaced []string
@@ -207,7 +220,8 @@ func (j *Job) sayDefinitions(out string, inputs Inputs) {
 			case errors.Is(err, msgdef.ErrNoDefinition):
 				unknown = append(unknown, c.Header.Type())
 			case err == nil && t.Replaced != "":
-				replaced = append(replaced, fmt.Sprintf("%s: %s: %s", wording.Shown(in.Name), wording.Shown(c.Topic), t.Replaced))
+				replaced = append(replaced,
+					fmt.Sprintf("%s: %s: %s", wording.Shown(in.Name), wording.Shown(c.Topic), t.Replaced))
 			}
 		}
 	}
@@ -217,6 +231,7 @@ func (j *Job) sayDefinitions(out string, inputs Inputs) {
 	}
 	slices.Sort(unknown)
 	if unknown = slices.Compact(unknown); len(unknown) > 0 {
-		j.Say("%s: no reader can decode %s: the bag has no definition", wording.Shown(out), strings.Join(unknown, ", "))
+		j.Say("%s: no reader can decode %s: the bag has no definition", wording.Shown(out),
+			strings.Join(unknown, ", "))
 	}
 }

@@ -41,7 +41,8 @@ var pythonHints = []struct {
 }{
 	{lazyre.New(`\bin \(`), "a list in [...] for a tuple in (...)"},
 	{lazyre.New(`\bis (not )?`), "== and != for is and is not"},
-	{lazyre.New(`\blambda\b|\bfor \w+ in\b`), "any(m.list, # > 1) or filter(...) for lambdas and comprehensions"},
+	{lazyre.New(`\blambda\b|\bfor \w+ in\b`),
+		"any(m.list, # > 1) or filter(...) for lambdas and comprehensions"},
 	{lazyre.New(`\bnot [^(]*[=<>]`), "not (a == b) for not a == b"},
 	{lazyre.New(`\bif\b.*\belse\b`), "a ? b : c for b if a else c"},
 	{lazyre.New(`\bstr\(`), "string(x) for str(x)"},
@@ -54,21 +55,24 @@ var pythonHints = []struct {
 
 // methods are what to write for the methods of Python's texts and lists. The language has no methods.
 var methods = map[string]string{
-	"startswith": `x startsWith "a"`, "endswith": `x endsWith "a"`, "find": `x contains "a", or indexOf(x, "a") for the place`, "index": `indexOf(x, "a")`,
-	"lower": "lower(x)", "upper": "upper(x)", "strip": "trim(x)", "split": `split(x, ",")`, "replace": `replace(x, "a", "b")`, "join": `join(list, ",")`,
+	"startswith": `x startsWith "a"`, "endswith": `x endsWith "a"`,
+	"find": `x contains "a", or indexOf(x, "a") for the place`, "index": `indexOf(x, "a")`,
+	"lower": "lower(x)", "upper": "upper(x)", "strip": "trim(x)", "split": `split(x, ",")`,
+	"replace": `replace(x, "a", "b")`, "join": `join(list, ",")`,
 	"count": "count(x, # == a)", "keys": "keys(x)", "values": "values(x)",
 }
 
 // headers are what to write for what the messages of rospy have beside their fields.
-var headers = map[string]string{"_type": "type", "_md5sum": "md5sum", "_connection_header": "topic, type, md5sum or callerid"}
+var headers = map[string]string{"_type": "type", "_md5sum": "md5sum",
+	"_connection_header": "topic, type, md5sum or callerid"}
 
 var (
 	methodRE = lazyre.New(`\.(\w+)\(`)
 	headerRE = lazyre.New(`\b(?:m|msg)\.(_\w+)`)
 )
 
-// notPython returns an error for Python that the language would take for something else, or report only when it comes to
-// it. code is the expression without its texts.
+// notPython returns an error for Python that the language would take for something else, or report only
+// when it comes to it. code is the expression without its texts.
 func notPython(code string) error {
 	var hint string
 	switch method, header := methodRE().FindStringSubmatch(code), headerRE().FindStringSubmatch(code); {
@@ -152,7 +156,8 @@ func NewExpression(text string, failed func(error)) (*Expression, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Expression{failed: failed, program: p, failing: make(map[*rosbag.Connection]bool), whole: make(map[*rosbag.Connection]bool)}, nil
+	return &Expression{failed: failed, program: p, failing: make(map[*rosbag.Connection]bool),
+		whole: make(map[*rosbag.Connection]bool)}, nil
 }
 
 // Keep reports whether a message is selected. It never returns an error.
@@ -214,7 +219,9 @@ func (x *Expression) Finish(input string) (Findings, error) {
 	case !x.decided:
 		return found, errUndecided
 	default:
-		found.Lines = append(found.Lines, fmt.Sprintf("%s: %s left out because the expression cannot be evaluated for them", wording.Shown(input), wording.Plural(x.undecided, "message")))
+		found.Lines = append(found.Lines,
+			fmt.Sprintf("%s: %s left out because the expression cannot be evaluated for them",
+				wording.Shown(input), wording.Plural(x.undecided, "message")))
 	}
 	for _, replaced := range x.program.Replaced() {
 		found.Lines = append(found.Lines, fmt.Sprintf("%s: %s", wording.Shown(input), replaced))
@@ -234,19 +241,23 @@ func (x *Expression) CheckTopics(recorded []string) Findings {
 	named := x.program.Topics()
 	var found Findings
 	for _, topic := range named {
-		if slices.Contains(recorded, topic) || slices.Contains(recorded, topic[1:]) { // it has a leading slash
+		// it has a leading slash
+		if slices.Contains(recorded, topic) || slices.Contains(recorded, topic[1:]) {
 			continue
 		}
-		near := slices.DeleteFunc(wording.NearestTopics(topic, recorded), func(n string) bool { return slices.Contains(named, topicmatch.Rooted(n)) })
+		near := slices.DeleteFunc(wording.NearestTopics(topic, recorded),
+			func(n string) bool { return slices.Contains(named, topicmatch.Rooted(n)) })
 		found.Misspelt = found.Misspelt || len(near) > 0
 		found.Lines = append(found.Lines, "expression: "+NoTopic(topic, near))
 	}
 	return found
 }
 
-// BothForms returns the topics that the expression names, and that are recorded with a leading slash and without.
+// BothForms returns the topics that the expression names, and that are recorded with a leading slash and
+// without.
 func (x *Expression) BothForms(recorded []string) []string {
-	return slices.DeleteFunc(topicmatch.BothForms(recorded), func(topic string) bool { return !slices.Contains(x.program.Topics(), topic) })
+	return slices.DeleteFunc(topicmatch.BothForms(recorded),
+		func(topic string) bool { return !slices.Contains(x.program.Topics(), topic) })
 }
 
 // NoTopic says that a topic is not recorded, and which ones have similar names.
@@ -257,5 +268,6 @@ func NoTopic(topic string, near []string) string {
 	for i := range near {
 		near[i] = wording.Shown(near[i])
 	}
-	return fmt.Sprintf("%s: no such topic; did you mean %s?", wording.Shown(topic), strings.Join(near, " or "))
+	return fmt.Sprintf("%s: no such topic; did you mean %s?", wording.Shown(topic),
+		strings.Join(near, " or "))
 }

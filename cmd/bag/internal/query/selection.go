@@ -83,12 +83,19 @@ func (s *Selection) Unmatched(bag rosbag.Source) []string {
 	}{
 		{"--topic", s.Topic, isTopicOf},
 		{"--exclude", s.Exclude, isTopicOf},
-		{"--type", s.Type, func(re *regexp.Regexp, c *rosbag.Connection) bool { return re.MatchString(c.Header.Type()) }},
-		{"--callerid", s.CallerID, func(re *regexp.Regexp, c *rosbag.Connection) bool { return re.MatchString(c.Header.CallerID()) }},
+		{"--type", s.Type,
+			func(re *regexp.Regexp, c *rosbag.Connection) bool { return re.MatchString(c.Header.Type()) }},
+		{"--callerid", s.CallerID,
+			func(re *regexp.Regexp,
+				c *rosbag.Connection) bool {
+				return re.MatchString(c.Header.CallerID())
+			}},
 	} {
 		for _, p := range asked.list {
 			re, err := AnyOf([]string{p}, s.Regex)
-			if err == nil && !slices.ContainsFunc(bag.Connections(), func(c *rosbag.Connection) bool { return asked.is(re, c) }) {
+			if err == nil &&
+				!slices.ContainsFunc(bag.Connections(),
+					func(c *rosbag.Connection) bool { return asked.is(re, c) }) {
 				all = append(all, asked.flag+" "+p)
 			}
 		}
@@ -121,18 +128,21 @@ func isTopicOf(re *regexp.Regexp, c *rosbag.Connection) bool {
 	return topicmatch.MatchTopic(c.Topic, re.MatchString)
 }
 
-// BothForms returns the topics that the selection names, and that are recorded with a leading slash and without.
+// BothForms returns the topics that the selection names, and that are recorded with a leading slash and
+// without.
 func (s *Selection) BothForms(recorded []string) []string {
 	re, err := AnyOf(slices.Concat(s.Topic, s.Exclude), s.Regex)
 	if re == nil || err != nil { // Keep returns the error
 		return nil
 	}
-	return slices.DeleteFunc(topicmatch.BothForms(recorded), func(topic string) bool { return !topicmatch.MatchTopic(topic, re.MatchString) })
+	return slices.DeleteFunc(topicmatch.BothForms(recorded),
+		func(topic string) bool { return !topicmatch.MatchTopic(topic, re.MatchString) })
 }
 
 // BothFormsError says of a bag what a topic means that is recorded with a leading slash and without.
 func BothFormsError(topic string) error {
-	return fmt.Errorf("has both %s and %s, which mean the same topic", wording.Shown(topic), wording.Shown(topic[1:]))
+	return fmt.Errorf("has both %s and %s, which mean the same topic", wording.Shown(topic),
+		wording.Shown(topic[1:]))
 }
 
 // Keep returns the choice of connections, nil for all.

@@ -62,7 +62,8 @@ func (r *run) reindex(path string) error {
 	if p.Backup() != "" && !files.Lock(in) { // gorecord locks its file
 		return errWritten
 	}
-	rep, err := Recovered(r.j, in, before.Size(), p.File, Recovery{Title: "Reindexing " + p.Path(), Writer: bagfmt.WriterOptions{Workers: job.Workers()}})
+	rep, err := Recovered(r.j, in, before.Size(), p.File,
+		Recovery{Title: "Reindexing " + p.Path(), Writer: bagfmt.WriterOptions{Workers: job.Workers()}})
 	written := (*fs.PathError)(nil)
 	switch {
 	case errors.Is(err, rosbag.ErrEncrypted):
@@ -103,11 +104,13 @@ func Recovered(j *job.Job, in io.ReaderAt, size int64, to io.Writer, o Recovery)
 	work, done := job.Bytes(o.Title, size), int64(0)
 	j.Bar.Set(work, 0)
 	defer j.Bar.Clear()
-	rep, err := recovery.Recover(in, size, w, recovery.Options{MaxChunkBytes: j.MaxChunk, Workers: job.Workers(), Edit: o.Edit, Progress: func(at int64) error {
-		j.Bar.Add(at-done, work)
-		done = at
-		return j.Ctx.Err()
-	}})
+	rep, err := recovery.Recover(in, size, w,
+		recovery.Options{MaxChunkBytes: j.MaxChunk, Workers: job.Workers(), Edit: o.Edit,
+			Progress: func(at int64) error {
+				j.Bar.Add(at-done, work)
+				done = at
+				return j.Ctx.Err()
+			}})
 	if e := w.Close(); err == nil { // also after an error: it ends what the writer has started
 		err = e
 	}
@@ -122,7 +125,8 @@ func Report(j *job.Job, path string, r *recovery.Report) {
 			break
 		}
 		if !errors.Is(err, rosbag.ErrUnindexed) { // that is what one comes with
-			j.Say("%s: repaired: %s", wording.Shown(path), strings.TrimPrefix(wording.Explain(err).Error(), "damaged: "))
+			j.Say("%s: repaired: %s", wording.Shown(path),
+				strings.TrimPrefix(wording.Explain(err).Error(), "damaged: "))
 		}
 	}
 	var placed uint64 // lost messages whose place is known
@@ -142,7 +146,8 @@ func Report(j *job.Job, path string, r *recovery.Report) {
 		j.Lost(path, errors.New(what))
 	}
 	if r.Dropped > placed {
-		j.Lost(path, fmt.Errorf("the index knows of %s more that cannot be found", wording.Plural(r.Dropped-placed, "message")))
+		j.Lost(path, fmt.Errorf("the index knows of %s more that cannot be found",
+			wording.Plural(r.Dropped-placed, "message")))
 	}
 	if r.Lossy() {
 		j.Lossy = true
@@ -155,7 +160,8 @@ func finalName(path string) string {
 	if !active {
 		return ""
 	}
-	return fmt.Sprintf("; rename %s to %s", wording.Shown(filepath.Base(path)), wording.Shown(filepath.Base(name)))
+	return fmt.Sprintf("; rename %s to %s", wording.Shown(filepath.Base(path)),
+		wording.Shown(filepath.Base(name)))
 }
 
 // kept says what is in the new version of a bag.

@@ -69,7 +69,8 @@ func (r *run) repack(path string, p Packing, unchanged func() error) error {
 	case to.Backup() == "":
 	case encrypted && !p.Decrypt:
 		return errEncrypted
-	case !info.Indexed && unchanged == nil && (isMCAP || info.Version == "2.0"): // Perhaps it is being written: its recorder must not lose the file.
+	case !info.Indexed && unchanged == nil && (isMCAP || info.Version == "2.0"):
+		// Perhaps it is being written: its recorder must not lose the file.
 		advice := "; run gobag reindex on it, or use --output-dir"
 		if encrypted {
 			advice = "; use --output-dir"

@@ -19,8 +19,8 @@ type run struct {
 	places *files.Places // of the new versions
 }
 
-// each calls replace for each bag. The new versions go to outputDir; if outputDir is empty, they take the place
-// of the originals. After an error of replace the other bags are replaced all the same.
+// each calls replace for each bag. The new versions go to outputDir; if outputDir is empty, they take the
+// place of the originals. After an error of replace the other bags are replaced all the same.
 func each(j *job.Job, paths []string, outputDir string, replace func(r *run, path string) error) error {
 	r := &run{j, files.NewPlaces(paths, outputDir, j.Force)}
 	for _, dir := range r.places.Dirs() {

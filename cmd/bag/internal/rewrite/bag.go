@@ -21,7 +21,8 @@ func NewBag(w io.Writer, o bagfmt.WriterOptions) (*BagSink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &BagSink{w: bw, uncompressedBytes: bw.Size(), uncompressed: o.Compression == "" || o.Compression == rosbag.CompressionNone}, nil
+	return &BagSink{w: bw, uncompressedBytes: bw.Size(), uncompressed: o.Compression == "" ||
+		o.Compression == rosbag.CompressionNone}, nil
 }
 
 // messageOverhead is the size of a message besides its payload: record header, two lengths

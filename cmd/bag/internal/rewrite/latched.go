@@ -8,9 +8,9 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// latchedState holds the latest message of each latching publisher: what a subscriber that comes at this moment
-// receives. A node that reconnects, or continues in the next bag, is the same publisher. latchedState keeps one copy
-// of each message.
+// latchedState holds the latest message of each latching publisher: what a subscriber that comes at this
+// moment receives. A node that reconnects, or continues in the next bag, is the same publisher.
+// latchedState keeps one copy of each message.
 type latchedState struct {
 	of map[publisher]*latched
 }
@@ -25,8 +25,8 @@ type latched struct {
 	data []byte
 }
 
-// note records a message of a latching connection, and ignores others. Where messages do not come in time order, the
-// one with the latest time counts.
+// note records a message of a latching connection, and ignores others. Where messages do not come in time
+// order, the one with the latest time counts.
 func (s *latchedState) note(c *rosbag.Connection, t rosbag.Time, data []byte) {
 	if !c.Header.Latching() {
 		return
@@ -54,7 +54,8 @@ func (s *latchedState) sorted() []*latched {
 		all = append(all, l)
 	}
 	slices.SortFunc(all, func(a, b *latched) int {
-		return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.conn.ID, b.conn.ID), cmp.Compare(a.conn.Topic, b.conn.Topic),
+		return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.conn.ID, b.conn.ID),
+			cmp.Compare(a.conn.Topic, b.conn.Topic),
 			cmp.Compare(a.conn.Header.CallerID(), b.conn.Header.CallerID()))
 	})
 	return all
@@ -65,10 +66,11 @@ func (l *latched) frame() []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(l.data))), l.data...)
 }
 
-// fitting returns those of all messages that take at most limit bytes together, small messages first, and the topics
-// of the others.
+// fitting returns those of all messages that take at most limit bytes together, small messages first, and
+// the topics of the others.
 func fitting(all []*latched, limit int64) (fit []*latched, others []string) {
-	bySize := slices.SortedStableFunc(slices.Values(all), func(a, b *latched) int { return cmp.Compare(len(a.data), len(b.data)) })
+	bySize := slices.SortedStableFunc(slices.Values(all),
+		func(a, b *latched) int { return cmp.Compare(len(a.data), len(b.data)) })
 	large := make(map[*latched]bool)
 	for _, l := range bySize {
 		if limit -= int64(len(l.data)); limit < 0 {
@@ -82,14 +84,19 @@ func fitting(all []*latched, limit int64) (fit []*latched, others []string) {
 // publisherOf returns the publisher that has sent the messages of a connection.
 func publisherOf(c *rosbag.Connection) publisher { return publisher{c.Topic, c.Header.CallerID()} }
 
-// cutStart finds the messages that are latched at Options.Start, if Options.Latched is set. It needs all inputs, so
-// it is complete when the first message of the output is known.
+// cutStart finds the messages that are latched at Options.Start, if Options.Latched is set. It needs all
+// inputs, so it is complete when the first message of the output is known.
 type cutStart struct {
-	o     *Options
-	begun bool            // the output has begun: nothing is collected any more
-	end   rosbag.Time     // of the inputs, as far as it is known
-	state latchedState    // latched messages of inputs that are read from front to back
-	told  map[string]bool // damage that was reported, by input and error: a search for latched messages may meet damage before the copy does
+	o *Options
+	// the output has begun: nothing is collected any more
+	begun bool
+	// of the inputs, as far as it is known
+	end rosbag.Time
+	// latched messages of inputs that are read from front to back
+	state latchedState
+	// damage that was reported, by input and error: a search for latched messages may meet damage before
+	// the copy does
+	told map[string]bool
 }
 
 // saw notes that an input has a message of this time.
@@ -121,9 +128,11 @@ func (s *cutStart) firstTold(input string, err error) bool {
 	return true
 }
 
-// begin returns the latched messages that the output begins with; none if no input reaches the start. first is the
-// first message of the inputs, nil if there is none: once it has been read, inputs without an index are at the start.
-func (s *cutStart) begin(inputs []Input, first *rosbag.Message, damaged func(input string, err error) error) ([]*latched, error) {
+// begin returns the latched messages that the output begins with; none if no input reaches the start.
+// first is the first message of the inputs, nil if there is none: once it has been read, inputs without
+// an index are at the start.
+func (s *cutStart) begin(inputs []Input, first *rosbag.Message,
+	damaged func(input string, err error) error) ([]*latched, error) {
 	defer func() { s.begun, s.state = true, latchedState{} }()
 	if !s.o.Latched || s.o.Start.IsZero() || s.end.Before(s.o.Start) {
 		return nil, nil
@@ -146,5 +155,6 @@ func (s *cutStart) begin(inputs []Input, first *rosbag.Message, damaged func(inp
 	if first != nil && first.Time == s.o.Start {
 		s.state.note(first.Conn, first.Time, first.Data())
 	}
-	return slices.DeleteFunc(s.state.sorted(), func(l *latched) bool { return l.time == s.o.Start }), nil // the copy writes a message of this time itself
+	// the copy writes a message of this time itself
+	return slices.DeleteFunc(s.state.sorted(), func(l *latched) bool { return l.time == s.o.Start }), nil
 }

@@ -30,11 +30,14 @@ type mcapType struct{ name, definition string }
 // zstd. A chunk ends with the message that makes it as large as chunkBytes before
 // compression. workers goroutines pack chunks.
 func NewMCAP(w io.Writer, compression string, chunkBytes, workers int) (*MCAPSink, error) {
-	mw, err := mcapwriter.New(w, mcapwriter.Options{Profile: "ros1", Compression: compression, ChunkBytes: chunkBytes, Workers: workers})
+	mw, err := mcapwriter.New(w,
+		mcapwriter.Options{Profile: "ros1", Compression: compression, ChunkBytes: chunkBytes,
+			Workers: workers})
 	if err != nil {
 		return nil, err
 	}
-	return &MCAPSink{w: mw, channels: make(map[*rosbag.Connection]*mcapChannel), schemas: make(map[mcapType]uint16)}, nil
+	return &MCAPSink{w: mw, channels: make(map[*rosbag.Connection]*mcapChannel),
+		schemas: make(map[mcapType]uint16)}, nil
 }
 
 // Write implements rosbag.Sink.
@@ -68,8 +71,8 @@ func (s *MCAPSink) of(c *rosbag.Connection) (*mcapChannel, error) {
 	return s.channels[c], nil
 }
 
-// mcapMetadata returns the metadata of a channel: all fields of the connection header that the schema does not have.
-// The field latching has the form that the registry of MCAP defines.
+// mcapMetadata returns the metadata of a channel: all fields of the connection header that the schema
+// does not have. The field latching has the form that the registry of MCAP defines.
 func mcapMetadata(c *rosbag.Connection) map[string]string {
 	metadata := make(map[string]string, len(c.Header))
 	for _, f := range c.Header {

@@ -8,13 +8,14 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// merge returns the messages of all inputs in time order; of messages with equal times, that of the first input comes
-// first. Their Chunk is set where chunks is.
+// merge returns the messages of all inputs in time order; of messages with equal times, that of the first
+// input comes first. Their Chunk is set where chunks is.
 type merge struct {
 	o        *Options
 	inputs   []Input
 	messages *rosbag.Sequence
-	repeated []bool // for each input: its latest message repeats a message that was latched where the input begins
+	// for each input: its latest message repeats a message that was latched where the input begins
+	repeated []bool
 
 	start cutStart
 }
@@ -33,7 +34,8 @@ func newMerge(inputs []Input, o *Options, chunks bool) *merge {
 		files = append(files, f)
 	}
 	m.messages = rosbag.NewSequence(files, rosbag.SequenceOptions{})
-	q := rosbag.Query{Keep: o.Keep, Start: o.Start, End: o.End, Workers: o.Workers, Reuse: true, Chunks: chunks}
+	q := rosbag.Query{Keep: o.Keep, Start: o.Start, End: o.End, Workers: o.Workers, Reuse: true,
+		Chunks: chunks}
 	if o.Within != nil {
 		o.Within(&q)
 	}
@@ -41,13 +43,14 @@ func newMerge(inputs []Input, o *Options, chunks bool) *merge {
 	return m
 }
 
-// open returns the cursor of an input. The cursor notes in merge.repeated whether its latest message is a repeated
-// one.
+// open returns the cursor of an input. The cursor notes in merge.repeated whether its latest message is a
+// repeated one.
 func (m *merge) open(i int, q rosbag.Query) rosbag.Cursor {
 	in := m.inputs[i]
 	if in.Source == nil {
 		q.Start, q.End = m.o.Start, m.o.End // what comes before Start may be latched
-		return &scanned{merge: m, number: i, s: in.Scanner, q: q, kept: make(map[*rosbag.Connection]bool), repeats: rosbag.NewRepeats(in.Scanner.Repeated())}
+		return &scanned{merge: m, number: i, s: in.Scanner, q: q, kept: make(map[*rosbag.Connection]bool),
+			repeats: rosbag.NewRepeats(in.Scanner.Repeated())}
 	}
 	return &walked{Cursor: in.Source.Cursor(q), source: in.Source, repeated: &m.repeated[i]}
 }
@@ -112,8 +115,8 @@ func (s *scanned) Next() (*rosbag.Message, error) {
 // Close implements rosbag.Cursor.
 func (s *scanned) Close() {}
 
-// next returns the next message of all inputs and the number of its input, or io.EOF at the end. The message is valid
-// until the next call. Damage before the message is reported first.
+// next returns the next message of all inputs and the number of its input, or io.EOF at the end. The
+// message is valid until the next call. Damage before the message is reported first.
 func (m *merge) next() (*rosbag.Message, int, error) {
 	for {
 		msg, err := m.messages.Next()

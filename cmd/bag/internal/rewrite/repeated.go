@@ -6,8 +6,9 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// sentLatched knows which messages of latching publishers are in the output of several inputs. So Copy can tell which
-// repeated messages of an input come from another input, too. It keeps a checksum of the latest messages.
+// sentLatched knows which messages of latching publishers are in the output of several inputs. So Copy
+// can tell which repeated messages of an input come from another input, too. It keeps a checksum of the
+// latest messages.
 type sentLatched struct {
 	of map[publisher]*sent
 }
@@ -30,8 +31,9 @@ func sumOf(m *rosbag.Message) (sum messageSum) {
 	return sum
 }
 
-// has reports whether the output has m, a repeated message of an input: as the latest message of its publisher, or as
-// the latest message of other inputs, because a new message may have come while the input began.
+// has reports whether the output has m, a repeated message of an input: as the latest message of its
+// publisher, or as the latest message of other inputs, because a new message may have come while the
+// input began.
 func (s *sentLatched) has(m *rosbag.Message, input int) bool {
 	l := s.of[publisherOf(m.Conn)]
 	if l == nil {
@@ -79,8 +81,9 @@ func (in *Input) repeated() rosbag.Repeated {
 	return in.Scanner.Repeated()
 }
 
-// repeatedOut determines what an output records about its repeated messages. These have one time, and come before all
-// other messages of that time; a repeated message for which this does not hold is an ordinary one in the output.
+// repeatedOut determines what an output records about its repeated messages. These have one time, and
+// come before all other messages of that time; a repeated message for which this does not hold is an
+// ordinary one in the output.
 type repeatedOut struct {
 	rosbag.Repeated
 	begun  bool        // there are ordinary messages

@@ -1,8 +1,8 @@
-// Package rewrite rewrites bags: it merges the messages of one or many inputs, of any version, by time, selects some of
-// them, and writes them into one bag, into several, or into an MCAP file.
+// Package rewrite rewrites bags: it merges the messages of one or many inputs, of any version, by time,
+// selects some of them, and writes them into one bag, into several, or into an MCAP file.
 //
-// Payloads, times, their order and the connection headers of publishers stay as they are. The package opens no files:
-// it reads from readers and writes to sinks that its caller opens.
+// Payloads, times, their order and the connection headers of publishers stay as they are. The package
+// opens no files: it reads from readers and writes to sinks that its caller opens.
 //
 // Decisions: ADR 0023.
 package rewrite
@@ -15,7 +15,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// repeater is a Sink that marks messages which repeat what was latched where a file begins: the output, or an input.
+// repeater is a Sink that marks messages which repeat what was latched where a file begins: the output,
+// or an input.
 type repeater interface {
 	rosbag.Sink
 	// WriteRepeated is Write for a message that repeats a latched one.
@@ -25,7 +26,8 @@ type repeater interface {
 // chunkSink is a Sink that takes chunks as they are stored.
 type chunkSink interface {
 	rosbag.Sink
-	// CopyChunk writes a chunk, and reports false if its messages have to be written instead. as maps its connections.
+	// CopyChunk writes a chunk, and reports false if its messages have to be written instead. as maps its
+	// connections.
 	CopyChunk(c rosbag.Chunk, as func(*rosbag.Connection) *rosbag.Connection) (bool, error)
 }
 
@@ -49,24 +51,25 @@ type Input struct {
 // Options says what to read. The zero value of each field selects everything.
 type Options struct {
 	Start, End rosbag.Time // inclusive
-	// Latched begins the output with the latest message before Start of each latching publisher that Keep admits, at
-	// the time Start and on its own connection: what a subscriber receives that comes at Start. Match selects among
-	// these messages, too. There are none if no input reaches Start. Of a Scanner, only messages before the first
-	// message of the output count.
+	// Latched begins the output with the latest message before Start of each latching publisher that Keep
+	// admits, at the time Start and on its own connection: what a subscriber receives that comes at
+	// Start. Match selects among these messages, too. There are none if no input reaches Start. Of a
+	// Scanner, only messages before the first message of the output count.
 	Latched bool
 	// Keep selects connections by their original names.
 	Keep func(*rosbag.Connection) bool
 	// Match selects messages. Its error ends the copy.
 	Match func(*rosbag.Connection, *rosbag.Message) (bool, error)
-	// Within, if not nil, limits what is read to what Match may select: it is called with the query that reads the messages.
+	// Within, if not nil, limits what is read to what Match may select: it is called with the query that
+	// reads the messages.
 	Within func(*rosbag.Query)
 	// Rename returns the topic of a connection in the output.
 	Rename func(*rosbag.Connection) string
-	// Edit returns how the messages of a connection change, by its original name; nil if they stay. It is called once for
-	// each connection. Match selects messages as they were.
+	// Edit returns how the messages of a connection change, by its original name; nil if they stay. It is
+	// called once for each connection. Match selects messages as they were.
 	Edit func(*rosbag.Connection) *rosbag.Edit
-	// Damaged is called for each place that could not be read. Copying continues after the place, unless Damaged
-	// returns an error.
+	// Damaged is called for each place that could not be read. Copying continues after the place, unless
+	// Damaged returns an error.
 	Damaged func(input string, err error) error
 	Workers int // goroutines that unpack chunks of each input
 }
@@ -82,9 +85,10 @@ type Summary struct {
 	Written map[*rosbag.Connection]uint64
 }
 
-// Copy reads inputs, merged by time, into sink, and closes sink. Repeated messages at the start of an input are left
-// out if another input has them: a recording has them in many files, its copy has them once. Repeated messages whose
-// originals are in none of the inputs stay, and are marked in the output, too.
+// Copy reads inputs, merged by time, into sink, and closes sink. Repeated messages at the start of an
+// input are left out if another input has them: a recording has them in many files, its copy has them
+// once. Repeated messages whose originals are in none of the inputs stay, and are marked in the output,
+// too.
 func Copy(inputs []Input, o Options, sink rosbag.Sink) (Summary, error) {
 	done := false
 	defer func() {
@@ -147,7 +151,8 @@ func (c *copier) repeat(inputs []Input, first *rosbag.Message) error {
 		return err
 	}
 	for _, l := range all {
-		if err := c.write(&rosbag.Message{Conn: l.conn, Time: c.o.Start, Frame: l.frame()}, -1, true); err != nil {
+		if err := c.write(&rosbag.Message{Conn: l.conn, Time: c.o.Start, Frame: l.frame()}, -1,
+			true); err != nil {
 			return err
 		}
 	}
@@ -161,7 +166,8 @@ func (c *copier) copyChunk(m *rosbag.Message, input int) (bool, error) {
 		return false, nil
 	}
 	counts, payload := m.Chunk.Counts()
-	copied, err := c.chunks.CopyChunk(m.Chunk, func(in *rosbag.Connection) *rosbag.Connection { return c.conns.of(in).conn })
+	copied, err := c.chunks.CopyChunk(m.Chunk,
+		func(in *rosbag.Connection) *rosbag.Connection { return c.conns.of(in).conn })
 	if err != nil || !copied {
 		return false, err
 	}
@@ -174,7 +180,8 @@ func (c *copier) copyChunk(m *rosbag.Message, input int) (bool, error) {
 	return true, nil
 }
 
-// write writes a message of an input, if Match admits it. Latched messages from before the start have the input -1.
+// write writes a message of an input, if Match admits it. Latched messages from before the start have the
+// input -1.
 func (c *copier) write(m *rosbag.Message, input int, repeated bool) error {
 	if c.o.Match != nil {
 		ok, err := c.o.Match(m.Conn, m)

@@ -50,32 +50,33 @@ func playDiagnostics(node string, s *control.Stats) stdmsg.DiagnosticStatus {
 	for _, b := range s.Bookmarks {
 		bookmarks = append(bookmarks, precise(b))
 	}
-	d := stdmsg.DiagnosticStatus{Name: node + ": playing", Message: state(s), Values: []stdmsg.DiagnosticValue{
-		{Key: "phase", Value: phaseTexts[s.Phase]},
-		{Key: "paused", Value: strconv.FormatBool(s.Paused)},
-		{Key: "paused by topic", Value: s.PausedBy},
-		{Key: "position", Value: precise(s.Position)},
-		{Key: "length", Value: precise(s.Length)},
-		{Key: "bag time", Value: s.BagTime.String()},
-		{Key: "rate", Value: factor(s.Rate)},
-		{Key: "rate achieved", Value: factor(s.Achieved())},
-		{Key: "pass", Value: strconv.Itoa(s.Pass)},
-		{Key: "seeks", Value: strconv.FormatUint(s.Seeks, 10)},
-		{Key: "messages", Value: strconv.FormatUint(s.Messages, 10)},
-		{Key: "dropped", Value: strconv.FormatUint(dropped, 10)},
-		{Key: "damaged places", Value: strconv.Itoa(s.Damage.Places)},
-		{Key: "lost in damaged places", Value: s.Damage.Lost()},
-		{Key: "seconds late", Value: precise(s.Late)},
-		{Key: "seconds behind rate control", Value: precise(s.Delayed)},
-		{Key: "waits for the disk", Value: strconv.FormatUint(s.Starved, 10)},
-		{Key: "bytes read ahead", Value: strconv.Itoa(s.AheadBytes)},
-		{Key: "waiting for", Value: strings.Join(s.WaitingFor, " ")},
-		{Key: "loop", Value: strconv.FormatBool(s.Loop)},
-		{Key: "loop from", Value: precise(s.LoopFrom)},
-		{Key: "loop to", Value: precise(s.LoopTo)},
-		{Key: "bookmarks", Value: strings.Join(bookmarks, " ")},
-		{Key: "pauses on topics", Value: strconv.FormatBool(s.PauseOnTopics)},
-	}}
+	d := stdmsg.DiagnosticStatus{Name: node + ": playing", Message: state(s),
+		Values: []stdmsg.DiagnosticValue{
+			{Key: "phase", Value: phaseTexts[s.Phase]},
+			{Key: "paused", Value: strconv.FormatBool(s.Paused)},
+			{Key: "paused by topic", Value: s.PausedBy},
+			{Key: "position", Value: precise(s.Position)},
+			{Key: "length", Value: precise(s.Length)},
+			{Key: "bag time", Value: s.BagTime.String()},
+			{Key: "rate", Value: factor(s.Rate)},
+			{Key: "rate achieved", Value: factor(s.Achieved())},
+			{Key: "pass", Value: strconv.Itoa(s.Pass)},
+			{Key: "seeks", Value: strconv.FormatUint(s.Seeks, 10)},
+			{Key: "messages", Value: strconv.FormatUint(s.Messages, 10)},
+			{Key: "dropped", Value: strconv.FormatUint(dropped, 10)},
+			{Key: "damaged places", Value: strconv.Itoa(s.Damage.Places)},
+			{Key: "lost in damaged places", Value: s.Damage.Lost()},
+			{Key: "seconds late", Value: precise(s.Late)},
+			{Key: "seconds behind rate control", Value: precise(s.Delayed)},
+			{Key: "waits for the disk", Value: strconv.FormatUint(s.Starved, 10)},
+			{Key: "bytes read ahead", Value: strconv.Itoa(s.AheadBytes)},
+			{Key: "waiting for", Value: strings.Join(s.WaitingFor, " ")},
+			{Key: "loop", Value: strconv.FormatBool(s.Loop)},
+			{Key: "loop from", Value: precise(s.LoopFrom)},
+			{Key: "loop to", Value: precise(s.LoopTo)},
+			{Key: "bookmarks", Value: strings.Join(bookmarks, " ")},
+			{Key: "pauses on topics", Value: strconv.FormatBool(s.PauseOnTopics)},
+		}}
 	if dropped > 0 {
 		d.Level = stdmsg.DiagnosticWarn
 		d.Message += fmt.Sprintf("; %d dropped", dropped)
@@ -126,7 +127,9 @@ func topicDiagnostics(node string, t *control.TopicStats) stdmsg.DiagnosticStatu
 	for i := range t.Subscribers {
 		sub := &t.Subscribers[i]
 		if sub.Dropped > 0 {
-			d.Values = append(d.Values, stdmsg.DiagnosticValue{Key: "dropped for " + sub.CallerID, Value: strconv.FormatUint(sub.Dropped, 10)})
+			d.Values = append(d.Values,
+				stdmsg.DiagnosticValue{Key: "dropped for " + sub.CallerID,
+					Value: strconv.FormatUint(sub.Dropped, 10)})
 		}
 	}
 	switch {

@@ -22,10 +22,14 @@ type playDetails struct {
 const tooLate = time.Second
 
 func (f *Face) health(now time.Time, stats *control.Stats, dropped uint64) web.Health {
-	d := playDetails{phases[stats.Phase], web.Seconds(stats.Late), f.dropped.Add(now, dropped), append([]string{}, stats.WaitingFor...)}
+	d := playDetails{phases[stats.Phase], web.Seconds(stats.Late), f.dropped.Add(now, dropped),
+		append([]string{}, stats.WaitingFor...)}
 	h := web.Health{Details: d}
-	h.Require(d.Dropped == 0, fmt.Sprintf("%s %s dropped within the last minute: subscribers are too slow", wording.Plural(d.Dropped, "message"), wording.Were(d.Dropped)))
-	h.Require(stats.Paused || stats.Late < tooLate, fmt.Sprintf("messages are published %v late", stats.Late.Round(time.Millisecond)))
+	h.Require(d.Dropped == 0,
+		fmt.Sprintf("%s %s dropped within the last minute: subscribers are too slow",
+			wording.Plural(d.Dropped, "message"), wording.Were(d.Dropped)))
+	h.Require(stats.Paused || stats.Late < tooLate,
+		fmt.Sprintf("messages are published %v late", stats.Late.Round(time.Millisecond)))
 	h.Require(len(d.WaitingFor) == 0, "waiting for "+strings.Join(d.WaitingFor, ", "))
 	return h
 }

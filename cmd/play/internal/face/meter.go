@@ -9,15 +9,20 @@ import (
 )
 
 const (
-	window   = 4 * time.Second        // how much play a pace is about: so that it is steady, and still follows changes quickly
-	known    = time.Second            // a pace of less play is not known
-	interval = 100 * time.Millisecond // minimum time between two samples that are kept, which bounds their number
+	// how much play a pace is about: so that it is steady, and still follows changes quickly
+	window = 4 * time.Second
+	// a pace of less play is not known
+	known = time.Second
+	// minimum time between two samples that are kept, which bounds their number
+	interval = 100 * time.Millisecond
 )
 
-// Meter computes the pace of play, its bag time per wall time, from samples of its state. Pauses and jumps do not
-// change the pace, and a new rate begins it afresh. The zero value is ready for the first sample.
+// Meter computes the pace of play, its bag time per wall time, from samples of its state. Pauses and
+// jumps do not change the pace, and a new rate begins it afresh. The zero value is ready for the first
+// sample.
 type Meter struct {
-	samples []sample // at the current rate, in order; the first is the newest one that is older than window, or the first
+	// at the current rate, in order; the first is the newest one that is older than window, or the first
+	samples []sample
 	last    sample
 	rate    float64
 }
@@ -39,7 +44,8 @@ func (m *Meter) Add(s *control.Status) {
 	}
 }
 
-// Pace returns the bag time per wall time of the last seconds of play. It reports false while that is not known.
+// Pace returns the bag time per wall time of the last seconds of play. It reports false while that is not
+// known.
 func (m *Meter) Pace() (pace float64, ok bool) {
 	if len(m.samples) == 0 {
 		return 0, false

@@ -14,9 +14,11 @@ func describePlayback() *metrics.Set {
 	d := new(metrics.Set)
 	d.Add("goplay_messages_total", "Messages published, by topic.", "topic")
 	d.Add("goplay_bytes_total", "Payload bytes of the messages published, by topic.", "topic")
-	d.Add("goplay_messages_dropped_total", "Messages that subscribers did not get because their queues were full.", "topic")
+	d.Add("goplay_messages_dropped_total",
+		"Messages that subscribers did not get because their queues were full.", "topic")
 	d.Add("goplay_damaged_places_total", "Places of the bags that are damaged or could not be read.")
-	d.Add("goplay_lost_in_damage_total", "Messages lost with damaged places of the bags, at most; absent while their number is unknown.")
+	d.Add("goplay_lost_in_damage_total",
+		"Messages lost with damaged places of the bags, at most; absent while their number is unknown.")
 	d.Add("goplay_subscribers", "Subscribers with a link, by topic.", "topic")
 	d.Add("goplay_playing", "1 while messages are published, 0 while paused or not begun.")
 	d.Add("goplay_lag_seconds", "How long after its time the last message was published.")
@@ -65,7 +67,8 @@ func (f *Face) Collect(ch chan<- prometheus.Metric) {
 		if sums[label] == nil {
 			sums[label] = new([4]float64)
 		}
-		for n, v := range [4]float64{float64(t.Messages), float64(t.Bytes), float64(t.Dropped), float64(len(t.Subscribers))} {
+		for n, v := range [4]float64{float64(t.Messages), float64(t.Bytes), float64(t.Dropped),
+			float64(len(t.Subscribers))} {
 			sums[label][n] += v
 		}
 	}

@@ -26,5 +26,7 @@ func statusLine(s *control.Stats) string {
 	if s.Phase == control.PhasePlay && s.Paused {
 		state = "paused"
 	}
-	return fmt.Sprintf("%s, %.1f of %.1f s at rate %g, %s, %s dropped", state, s.Position.Seconds(), s.Length.Seconds(), s.Rate, wording.Plural(len(s.Topics), "topic"), wording.Plural(s.Dropped(), "message"))
+	return fmt.Sprintf("%s, %.1f of %.1f s at rate %g, %s, %s dropped", state, s.Position.Seconds(),
+		s.Length.Seconds(), s.Rate, wording.Plural(len(s.Topics), "topic"),
+		wording.Plural(s.Dropped(), "message"))
 }

@@ -54,7 +54,8 @@ type playTopic struct {
 
 // phases are the names of control.Phase.
 var phases = [...]string{
-	control.PhaseRegister: "register", control.PhaseDelay: "delay", control.PhaseWait: "wait", control.PhasePlay: "play",
+	control.PhaseRegister: "register", control.PhaseDelay: "delay", control.PhaseWait: "wait",
+	control.PhasePlay:      "play",
 	control.PhaseKeepAlive: "keep_alive", control.PhaseDrain: "drain", control.PhaseDone: "done",
 }
 
@@ -64,18 +65,25 @@ func (f *Face) Poll(now time.Time) web.View {
 	if err != nil {
 		h := web.Health{}
 		h.Require(false, err.Error())
-		return web.View{State: playState{Phase: "none", Bookmarks: []float64{}, WaitingFor: []string{}, Topics: []playTopic{}}, Health: h, NotReady: err.Error()}
+		return web.View{State: playState{Phase: "none", Bookmarks: []float64{}, WaitingFor: []string{},
+			Topics: []playTopic{}}, Health: h, NotReady: err.Error()}
 	}
 	stats := c.Stats()
 	f.pace.Add(&stats.Status)
 	s := playState{
-		Phase: phases[stats.Phase], Paused: stats.Paused, Rate: stats.Rate, Achieved: thousandths(stats.Achieved()),
-		Late: stats.Late.Round(time.Microsecond).Seconds(), BagTime: float64(stats.BagTime.Std().UnixMilli()) / 1e3,
-		Position: web.Seconds(stats.Position), Length: web.Seconds(stats.Length), Pass: stats.Pass, Messages: stats.Messages,
-		Loop: stats.Loop, LoopFrom: web.Seconds(stats.LoopFrom), LoopTo: web.Seconds(stats.LoopTo), Bookmarks: make([]float64, len(stats.Bookmarks)),
-		PauseOnTopics: stats.PauseOnTopics, PausedBy: stats.PausedBy, Delayed: web.Seconds(stats.Delayed), Seeks: stats.Seeks,
-		Starved: stats.Starved, Starving: web.Seconds(stats.Starving), Ahead: stats.AheadBytes, WaitingFor: append([]string{}, stats.WaitingFor...),
-		Topics: make([]playTopic, len(stats.Topics)), Damaged: stats.Damage.Places,
+		Phase: phases[stats.Phase], Paused: stats.Paused, Rate: stats.Rate,
+		Achieved: thousandths(stats.Achieved()),
+		Late:     stats.Late.Round(time.Microsecond).Seconds(),
+		BagTime:  float64(stats.BagTime.Std().UnixMilli()) / 1e3,
+		Position: web.Seconds(stats.Position), Length: web.Seconds(stats.Length), Pass: stats.Pass,
+		Messages: stats.Messages,
+		Loop:     stats.Loop, LoopFrom: web.Seconds(stats.LoopFrom), LoopTo: web.Seconds(stats.LoopTo),
+		Bookmarks:     make([]float64, len(stats.Bookmarks)),
+		PauseOnTopics: stats.PauseOnTopics, PausedBy: stats.PausedBy, Delayed: web.Seconds(stats.Delayed),
+		Seeks:   stats.Seeks,
+		Starved: stats.Starved, Starving: web.Seconds(stats.Starving), Ahead: stats.AheadBytes,
+		WaitingFor: append([]string{}, stats.WaitingFor...),
+		Topics:     make([]playTopic, len(stats.Topics)), Damaged: stats.Damage.Places,
 	}
 	if pace, ok := f.pace.Pace(); ok {
 		pace = thousandths(pace)
@@ -90,7 +98,8 @@ func (f *Face) Poll(now time.Time) web.View {
 	for i := range stats.Topics {
 		t := &stats.Topics[i]
 		s.Dropped += t.Dropped
-		s.Topics[i] = playTopic{t.Name, t.Type, t.Latching, !t.Off, t.Pauses, t.Messages, t.Bytes, t.Dropped, len(t.Subscribers)}
+		s.Topics[i] = playTopic{t.Name, t.Type, t.Latching, !t.Off, t.Pauses, t.Messages, t.Bytes, t.Dropped,
+			len(t.Subscribers)}
 	}
 	v := web.View{State: s, Health: f.health(now, &stats, s.Dropped)}
 	if stats.Phase < control.PhasePlay || stats.Phase > control.PhaseKeepAlive {

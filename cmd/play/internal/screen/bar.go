@@ -47,7 +47,8 @@ func (v *View) hills(s *control.Stats, w int) string {
 	}
 	full, _ := place(s.Position, s.Length, w)
 	p := v.pen()
-	return p.Write(strings.Join(cells[:full], ""), termtext.Cyan) + p.Write(strings.Join(cells[full:], ""), termtext.Dim)
+	return p.Write(strings.Join(cells[:full], ""), termtext.Cyan) + p.Write(strings.Join(cells[full:], ""),
+		termtext.Dim)
 }
 
 // place returns the number of columns of w that a position fills, and eighths of the next one.
@@ -68,7 +69,8 @@ func (v *View) ruler(s *control.Status, w int) string {
 	}
 	full, eighths := place(s.Position, s.Length, w)
 	cells := slices.Concat(slices.Repeat(blocks[8:], full), slices.Repeat(blocks[:1], w-full))
-	looks := slices.Concat(slices.Repeat([]termtext.Style{termtext.Cyan}, full), slices.Repeat([]termtext.Style{termtext.Dim}, w-full))
+	looks := slices.Concat(slices.Repeat([]termtext.Style{termtext.Cyan}, full),
+		slices.Repeat([]termtext.Style{termtext.Dim}, w-full))
 	if full < w {
 		cells[full], looks[full] = blocks[max(1, eighths)], termtext.Cyan
 	}

@@ -62,7 +62,8 @@ func (p *Printer) leave(phase, next control.Phase) {
 		if next == control.PhasePlay {
 			p.print("Finished waiting for subscribers.\n")
 		}
-	case control.PhaseRegister, control.PhasePlay, control.PhaseKeepAlive, control.PhaseDrain, control.PhaseDone:
+	case control.PhaseRegister, control.PhasePlay, control.PhaseKeepAlive, control.PhaseDrain,
+		control.PhaseDone:
 	}
 }
 
@@ -101,19 +102,23 @@ func Summary(s *control.Summary) string {
 	tab := termtext.NewTable("messages", "bytes", "subscribers", "dropped", "topic")
 	for i := range s.Topics {
 		t := &s.Topics[i]
-		tab.Row(t.Messages, humanize.IBytes(t.Bytes), t.Subscribers, t.Dropped, termtext.Plain(t.Name)+" : "+termtext.Plain(t.Type))
+		tab.Row(t.Messages, humanize.IBytes(t.Bytes), t.Subscribers, t.Dropped,
+			termtext.Plain(t.Name)+" : "+termtext.Plain(t.Type))
 	}
 	b := strings.Builder{}
 	b.WriteString(tab.Text())
-	fmt.Fprintf(&b, "%s, %s, %.1f s of the bags in %.1f s", wording.Plural(s.Messages, "message"), humanize.IBytes(s.Bytes), s.Played.Seconds(), s.Elapsed.Seconds())
+	fmt.Fprintf(&b, "%s, %s, %.1f s of the bags in %.1f s", wording.Plural(s.Messages, "message"),
+		humanize.IBytes(s.Bytes), s.Played.Seconds(), s.Elapsed.Seconds())
 	if s.Achieved() > 0 {
 		fmt.Fprintf(&b, " (rate %.3g)", s.Achieved())
 	}
 	if t := s.Timing; t.Messages > 0 {
-		fmt.Fprintf(&b, "\nlate: median %s, 99 %% below %s, at most %s", micros(t.P50), micros(t.P99), micros(t.Max))
+		fmt.Fprintf(&b, "\nlate: median %s, 99 %% below %s, at most %s", micros(t.P50), micros(t.P99),
+			micros(t.Max))
 	}
 	if s.Unstamped > 0 {
-		fmt.Fprintf(&b, "\n%s kept the recorded stamp, because the definition does not fit", wording.Plural(s.Unstamped, "message"))
+		fmt.Fprintf(&b, "\n%s kept the recorded stamp, because the definition does not fit",
+			wording.Plural(s.Unstamped, "message"))
 	}
 	b.WriteString("\nlost: " + Losses(s) + "\n")
 	return b.String()
@@ -131,7 +136,8 @@ func damageLosses(all []*control.DamageError) (parts []string) {
 		}
 		kinds[kind] = append(kinds[kind], d)
 	}
-	for kind, what := range []string{"in damaged places of the bags", "in places of the bags that could not be read"} {
+	for kind, what := range []string{"in damaged places of the bags",
+		"in places of the bags that could not be read"} {
 		if c := control.CountDamage(kinds[kind]); c.Places > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s (%d)", c.Lost(), what, c.Places))
 		}
@@ -163,11 +169,13 @@ func Losses(s *control.Summary) string {
 		parts = append(parts, fmt.Sprintf("%d by full queues of slow subscribers (see --queue)", n))
 	}
 	if s.Unconverted > 0 {
-		parts = append(parts, fmt.Sprintf("%d that could not be converted to what subscribers want", s.Unconverted))
+		parts = append(parts,
+			fmt.Sprintf("%d that could not be converted to what subscribers want", s.Unconverted))
 	}
 	for i := range s.Unplayable {
 		u := &s.Unplayable[i]
-		text := fmt.Sprintf("%d of %s : %s that cannot be played", u.Messages, termtext.Plain(u.Topic), termtext.Plain(u.Type))
+		text := fmt.Sprintf("%d of %s : %s that cannot be played", u.Messages, termtext.Plain(u.Topic),
+			termtext.Plain(u.Type))
 		if u.Remedy != "" {
 			text += " beside another type (add " + termtext.Plain(u.Remedy) + ")"
 		}
@@ -175,7 +183,9 @@ func Losses(s *control.Summary) string {
 	}
 	parts = append(parts, damageLosses(s.Damage)...)
 	if s.RebuiltIndexes > 0 {
-		parts = append(parts, fmt.Sprintf("nothing by damaged indexes, rebuilt in %s", wording.Plural(s.RebuiltIndexes, "chunk")))
+		parts = append(parts,
+			fmt.Sprintf("nothing by damaged indexes, rebuilt in %s",
+				wording.Plural(s.RebuiltIndexes, "chunk")))
 	}
 	if s.Undelivered != nil {
 		parts = append(parts, s.Undelivered.Error())

@@ -154,7 +154,8 @@ func (v *View) times(s *control.Stats, w int) []termtext.Part {
 	return append(parts, termtext.Normal.Part(s.BagTime.String()))
 }
 
-// status returns the state of play, the most important part first, and the parts that are shown where there is room.
+// status returns the state of play, the most important part first, and the parts that are shown where
+// there is room.
 func (v *View) status(s *control.Stats, w int) (parts, extra []termtext.Part) {
 	var hz, bytes float64
 	for i := range s.Topics {
@@ -164,10 +165,12 @@ func (v *View) status(s *control.Stats, w int) (parts, extra []termtext.Part) {
 	parts = []termtext.Part{v.rate(s), waiting(s, w), starving(s), drops(s, w)}
 	if s.PausedBy != "" {
 		const before = "paused before "
-		parts = append(parts, termtext.Yellow.Part(before+v.pen().Clip(termtext.Plain(s.PausedBy), w-len(before))))
+		parts = append(parts,
+			termtext.Yellow.Part(before+v.pen().Clip(termtext.Plain(s.PausedBy), w-len(before))))
 	}
 	if s.Delayed > 0 {
-		parts = append(parts, termtext.Warning(fmt.Sprintf("rate control is %.1f s behind", s.Delayed.Seconds())))
+		parts = append(parts,
+			termtext.Warning(fmt.Sprintf("rate control is %.1f s behind", s.Delayed.Seconds())))
 	}
 	parts = append(parts, loop(&s.Status), termtext.Normal.Part(termtext.PerSecond(bytes)))
 	extra = append(extra, termtext.Normal.Part(termtext.Short(hz)+" msg/s"))
@@ -186,7 +189,8 @@ func (v *View) status(s *control.Stats, w int) (parts, extra []termtext.Part) {
 	}
 	extra = append(extra, termtext.Normal.Part(termtext.Count(s.Messages)+" messages"))
 	if s.Starved > 0 {
-		extra = append(extra, termtext.Normal.Part("waited "+wording.Plural(s.Starved, "time")+" for the disk"))
+		extra = append(extra,
+			termtext.Normal.Part("waited "+wording.Plural(s.Starved, "time")+" for the disk"))
 	}
 	return parts, extra
 }

@@ -31,10 +31,11 @@ func Write(ctx context.Context, path string, w io.Writer) error {
 	return err
 }
 
-// YAML returns the expectations as YAML. A tenth below the usual rate is no problem. Topics that came irregularly
-// are only named: they may as well not come.
+// YAML returns the expectations as YAML. A tenth below the usual rate is no problem. Topics that came
+// irregularly are only named: they may as well not come.
 func YAML(path string, r *gaps.Report) string {
-	text := "# What " + wording.Shown(path) + " had, less a tenth: the least rates in Hz. 0: the topic has to appear.\n" +
+	text := "# What " + wording.Shown(path) +
+		" had, less a tenth: the least rates in Hz. 0: the topic has to appear.\n" +
 		"# Without topics, -a or all: true, gorecord records these topics only.\nexpect:\n"
 	var irregular []string
 	for _, u := range r.Usual {

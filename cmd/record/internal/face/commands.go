@@ -21,19 +21,24 @@ func (f *Face) Commands() []command.Command {
 	return []command.Command{
 		{Service: "pause", HTTP: "pause", Do: order(f.pause)},
 		{Service: "resume", HTTP: "resume", Do: order(f.resume)},
-		{Service: pauseRecording, Params: []command.Param{{Name: "on", Kind: command.Bool}}, Do: order(f.setPaused)},
+		{Service: pauseRecording, Params: []command.Param{{Name: "on", Kind: command.Bool}},
+			Do: order(f.setPaused)},
 		{Service: "start", HTTP: "start", Do: order(f.start)},
 		{Service: "stop", HTTP: "stop", Do: order(f.stop)},
 		{Service: "split", HTTP: "split", Do: order(f.split)},
-		{Service: "snapshot", HTTP: "snapshot", Patient: true, Do: order(f.snapshot)}, // the user has chosen how long the post-roll takes
-		{Service: "pin", HTTP: "pin", Params: []command.Param{{Name: "seconds", Kind: command.Number}}, Do: order(f.pinBags)},
-		{Service: "mark", HTTP: "mark", Params: []command.Param{{Name: "text", Kind: command.Text}}, Do: order(f.mark)},
+		// the user has chosen how long the post-roll takes
+		{Service: "snapshot", HTTP: "snapshot", Patient: true, Do: order(f.snapshot)},
+		{Service: "pin", HTTP: "pin", Params: []command.Param{{Name: "seconds", Kind: command.Number}},
+			Do: order(f.pinBags)},
+		{Service: "mark", HTTP: "mark", Params: []command.Param{{Name: "text", Kind: command.Text}},
+			Do: order(f.mark)},
 		{Topic: "mark", Params: []command.Param{{Name: "text", Kind: command.Text}}, Do: order(f.markText)},
 	}
 }
 
 // order gives a kind to the errors of a command.
-func order(do func(context.Context, command.Params) (command.Result, error)) func(context.Context, command.Params) (command.Result, error) {
+func order(do func(context.Context, command.Params) (command.Result, error)) func(context.Context,
+	command.Params) (command.Result, error) {
 	return func(ctx context.Context, given command.Params) (command.Result, error) {
 		result, err := do(ctx, given)
 		return result, refusal(err)
@@ -250,7 +255,8 @@ func (f *Face) mark(_ context.Context, given command.Params) (command.Result, er
 	}
 	return command.Result{Text: fmt.Sprintf("marked %q", m.Text), Fields: []command.Field{
 		{Name: "text", Value: m.Text},
-		{Name: "time", Value: float64(m.Time.UnixMilli()) / 1e3}, // seconds since 1970, by the clock of the recording
+		// seconds since 1970, by the clock of the recording
+		{Name: "time", Value: float64(m.Time.UnixMilli()) / 1e3},
 	}}, nil
 }
 

@@ -18,7 +18,9 @@ import (
 func (f *Face) Status(node string) (stamp time.Time, parts []stdmsg.DiagnosticStatus) {
 	stats, err := f.control.Stats()
 	if err != nil {
-		return time.Now(), []stdmsg.DiagnosticStatus{{Level: stdmsg.DiagnosticStale, Name: node + ": recording", Message: "not recording"}}
+		return time.Now(),
+			[]stdmsg.DiagnosticStatus{{Level: stdmsg.DiagnosticStale, Name: node + ": recording",
+				Message: "not recording"}}
 	}
 	return stats.Taken, diagnostics(node, &stats, &f.onGraph)
 }
@@ -47,20 +49,22 @@ func recordDiagnostics(node string, s *control.Stats) stdmsg.DiagnosticStatus {
 	case s.Snapshots.Mode == control.SnapshotOnly:
 		message += " for snapshots"
 	}
-	d := stdmsg.DiagnosticStatus{Name: node + ": recording", Message: message, Values: []stdmsg.DiagnosticValue{
-		{Key: "state", Value: s.State.String()},
-		{Key: "file", Value: s.File},
-		{Key: "part", Value: strconv.Itoa(s.Part)},
-		{Key: "file bytes", Value: strconv.FormatInt(s.FileBytes, 10)},
-		{Key: "bytes", Value: strconv.FormatInt(s.Bytes, 10)},
-		{Key: "seconds", Value: seconds(s.Elapsed)},
-		{Key: "buffer bytes", Value: strconv.FormatInt(s.Buffered, 10)},
-		{Key: "buffer limit", Value: knownOr(s.BufferMost, "none")},
-	}}
+	d := stdmsg.DiagnosticStatus{Name: node + ": recording", Message: message,
+		Values: []stdmsg.DiagnosticValue{
+			{Key: "state", Value: s.State.String()},
+			{Key: "file", Value: s.File},
+			{Key: "part", Value: strconv.Itoa(s.Part)},
+			{Key: "file bytes", Value: strconv.FormatInt(s.FileBytes, 10)},
+			{Key: "bytes", Value: strconv.FormatInt(s.Bytes, 10)},
+			{Key: "seconds", Value: seconds(s.Elapsed)},
+			{Key: "buffer bytes", Value: strconv.FormatInt(s.Buffered, 10)},
+			{Key: "buffer limit", Value: knownOr(s.BufferMost, "none")},
+		}}
 	dropped, missed := s.Dropped(), s.Missed()
 	d.Values = append(d.Values,
 		stdmsg.DiagnosticValue{Key: "disk free bytes", Value: knownOr(s.DiskFree, "unknown")},
-		stdmsg.DiagnosticValue{Key: "seconds until the disk is full", Value: knownOr(int64(s.TimeLeft/time.Second), "unknown")},
+		stdmsg.DiagnosticValue{Key: "seconds until the disk is full",
+			Value: knownOr(int64(s.TimeLeft/time.Second), "unknown")},
 		stdmsg.DiagnosticValue{Key: "dropped", Value: strconv.FormatUint(dropped, 10)},
 		stdmsg.DiagnosticValue{Key: "missed", Value: strconv.FormatUint(missed, 10)},
 		stdmsg.DiagnosticValue{Key: "publishers refused", Value: strconv.Itoa(s.Refused())})
@@ -79,7 +83,8 @@ func recordDiagnostics(node string, s *control.Stats) stdmsg.DiagnosticStatus {
 	}
 	if n := s.Refused(); n > 0 {
 		d.Level = stdmsg.DiagnosticWarn
-		d.Message += fmt.Sprintf("; %s refused for want of memory or file descriptors", wording.Plural(n, "publisher"))
+		d.Message += fmt.Sprintf("; %s refused for want of memory or file descriptors",
+			wording.Plural(n, "publisher"))
 	}
 	if text := wrong(s); text != "" {
 		d.Level = stdmsg.DiagnosticWarn
@@ -142,9 +147,12 @@ func knownOr(n int64, otherwise string) string {
 
 const noPublisher = "no publisher"
 
-func topicDiagnostics(node string, s *control.Stats, t *control.TopicStats, hz float64) stdmsg.DiagnosticStatus {
-	if t.Type == "" && t.Publishers == 0 { // never was one: a master lists thousands of topics of nodes that crashed
-		return stdmsg.DiagnosticStatus{Level: stdmsg.DiagnosticStale, Name: node + ": " + t.Topic, Message: noPublisher}
+func topicDiagnostics(node string, s *control.Stats, t *control.TopicStats,
+	hz float64) stdmsg.DiagnosticStatus {
+	// never was one: a master lists thousands of topics of nodes that crashed
+	if t.Type == "" && t.Publishers == 0 {
+		return stdmsg.DiagnosticStatus{Level: stdmsg.DiagnosticStale, Name: node + ": " + t.Topic,
+			Message: noPublisher}
 	}
 	d := stdmsg.DiagnosticStatus{
 		Name:    node + ": " + t.Topic,
@@ -163,7 +171,8 @@ func topicDiagnostics(node string, s *control.Stats, t *control.TopicStats, hz f
 		},
 	}
 	if !t.Last.IsZero() {
-		d.Values = append(d.Values, stdmsg.DiagnosticValue{Key: "seconds since the last", Value: seconds(s.Taken.Sub(t.Last))})
+		d.Values = append(d.Values,
+			stdmsg.DiagnosticValue{Key: "seconds since the last", Value: seconds(s.Taken.Sub(t.Last))})
 	}
 	switch {
 	case t.Dropped+t.Missed > 0:

@@ -17,36 +17,51 @@ func describeRecording() *metrics.Set {
 	d := new(metrics.Set)
 	d.Add("gorecord_messages_total", "Messages taken in, by topic.", "topic")
 	d.Add("gorecord_bytes_total", "Payload bytes of the messages taken in, by topic.", "topic")
-	d.Add("gorecord_messages_dropped_total", "Messages that were received and are not in the bag, by cause; absent until there are some.", "topic", "cause")
-	d.Add("gorecord_lost_total", "Messages of all topics that are not in the bag: dropped, by cause, or missed.", "cause")
-	d.Add("gorecord_messages_missed_total", "Messages that were published and never arrived, as far as publishers number theirs.", "topic")
+	d.Add("gorecord_messages_dropped_total",
+		"Messages that were received and are not in the bag, by cause; absent until there are some.", "topic",
+		"cause")
+	d.Add("gorecord_lost_total",
+		"Messages of all topics that are not in the bag: dropped, by cause, or missed.", "cause")
+	d.Add("gorecord_messages_missed_total",
+		"Messages that were published and never arrived, as far as publishers number theirs.", "topic")
 	d.Add("gorecord_messages_left_out_total", "Messages that --max-rate and --every left out.", "topic")
 	d.Add("gorecord_messages_passed_total", "Messages that came while paused or stopped.", "topic")
-	d.Add("gorecord_links_lost_total", "Connections to publishers that broke: neither side closed them.", "topic")
+	d.Add("gorecord_links_lost_total", "Connections to publishers that broke: neither side closed them.",
+		"topic")
 	d.Add("gorecord_publishers", "Publishers with a link, by topic.", "topic")
-	d.Add("gorecord_publishers_refused", "Publishers that were not connected to, for want of memory or file descriptors.", "topic")
-	d.Add("gorecord_last_message_age_seconds", "Time since the last message; without any, since the beginning.", "topic")
-	d.Add("gorecord_findings", "Topics that are silent, slow or too fast now, or whose stamps are off, by kind.", "kind")
-	d.Add("gorecord_finding_age_seconds", "How long a topic has been silent, slow, too fast, or with stamps that are off; absent while it is not.", "topic", "kind")
-	d.Add("gorecord_episodes_total", "Times that topics were silent, slow or too fast, or their stamps off, by kind.", "kind")
+	d.Add("gorecord_publishers_refused",
+		"Publishers that were not connected to, for want of memory or file descriptors.", "topic")
+	d.Add("gorecord_last_message_age_seconds",
+		"Time since the last message; without any, since the beginning.", "topic")
+	d.Add("gorecord_findings",
+		"Topics that are silent, slow or too fast now, or whose stamps are off, by kind.", "kind")
+	d.Add("gorecord_finding_age_seconds",
+		"How long a topic has been silent, slow, too fast, or with stamps that are off; absent while it is not.", "topic", "kind")
+	d.Add("gorecord_episodes_total",
+		"Times that topics were silent, slow or too fast, or their stamps off, by kind.", "kind")
 	d.Add("gorecord_recording", "1 while messages are recorded, 0 while paused or stopped.")
 	d.Add("gorecord_elapsed_seconds", "Time since the beginning.")
 	d.Add("gorecord_file_bytes", "Bytes written to the present bag.")
 	d.Add("gorecord_written_bytes_total", "Bytes written to all bags.")
 	d.Add("gorecord_bags_finished_total", "Bags that were closed.")
-	d.Add("gorecord_bags_deleted_total", "Bags that were deleted: to keep within limits, or after their upload.", "reason")
+	d.Add("gorecord_bags_deleted_total",
+		"Bags that were deleted: to keep within limits, or after their upload.", "reason")
 	d.Add("gorecord_snapshots_total", "Snapshots that were taken.")
 	d.Add("gorecord_buffer_bytes", "Memory of the buffers in use.")
 	d.Add("gorecord_buffer_limit_bytes", "Limit of the memory of the buffers; absent without a limit.")
 	d.Add("gorecord_disk_free_bytes", "Free space on the disk that is recorded to; absent while not known.")
-	d.Add("gorecord_disk_seconds_until_full", "Time until the recording ends for want of space; absent while not known.")
-	d.Add("gorecord_uploads_waiting", "Finished bags that are not uploaded yet; absent without --upload, as all metrics of uploads and of the store are.")
+	d.Add("gorecord_disk_seconds_until_full",
+		"Time until the recording ends for want of space; absent while not known.")
+	d.Add("gorecord_uploads_waiting",
+		"Finished bags that are not uploaded yet; absent without --upload, as all metrics of uploads and of the store are.")
 	d.Add("gorecord_uploads_waiting_bytes", "Bytes of the finished bags that are not uploaded yet.")
 	d.Add("gorecord_uploads_total", "Bags that were uploaded.")
-	d.Add("gorecord_uploads_last_timestamp_seconds", "When the last bag was uploaded, since 1970; 0 before the first.")
+	d.Add("gorecord_uploads_last_timestamp_seconds",
+		"When the last bag was uploaded, since 1970; 0 before the first.")
 	d.Add("gorecord_uploads_sent_bytes_total", "Bytes sent to the store, repetitions included.")
 	d.Add("gorecord_uploads_failures_total", "Attempts to upload a bag that failed.")
-	d.Add("gorecord_uploads_refused_total", "Bags that stay here because the store has other objects of their names.")
+	d.Add("gorecord_uploads_refused_total",
+		"Bags that stay here because the store has other objects of their names.")
 	d.Add("gorecord_uploads_lost_total", "Bags that were deleted before they were uploaded.")
 	d.Add("gorecord_store_state", "1 for the state of the store, 0 for the others.", "state")
 	d.Add("gorecord_store_state_seconds", "Time since the store got into this state.")
@@ -55,28 +70,39 @@ func describeRecording() *metrics.Set {
 	}
 	d.Add("gorecord_write_seconds", "Times of writing to the bag.")
 	d.Add("gorecord_fsync_seconds", "Times of waiting until the disk has what was written.")
-	d.Add("gorecord_split_stall_seconds", "Times for which nothing was written because the next bag was opened; what arrives is buffered meanwhile.")
+	d.Add("gorecord_split_stall_seconds",
+		"Times for which nothing was written because the next bag was opened; what arrives is buffered meanwhile.")
 	return d
 }
 
-// triggerMetrics are the metrics of each trigger. The label trigger is the number of the trigger, from 0, in the order
-// of the summary: expressions are too long for a label.
+// triggerMetrics are the metrics of each trigger. The label trigger is the number of the trigger, from 0,
+// in the order of the summary: expressions are too long for a label.
 var triggerMetrics = []struct {
 	name, help string
 	value      func(*control.TriggerStats) uint64
 }{
-	{"gorecord_trigger_fired_total", "Times that a trigger has fired; absent without triggers, as all metrics of triggers are.", func(t *control.TriggerStats) uint64 { return t.Fired }},
-	{"gorecord_trigger_suppressed_total", "Times that the expression of a trigger turned true within --trigger-pause after the trigger had fired.", func(t *control.TriggerStats) uint64 { return t.Suppressed }},
-	{"gorecord_trigger_refused_total", "Times that a trigger fired and the recording did not do what the trigger asks for.", func(t *control.TriggerStats) uint64 { return t.Refused }},
-	{"gorecord_trigger_skipped_total", "Messages of the topics of a trigger that were not evaluated: too large, or too many at once.", func(t *control.TriggerStats) uint64 { return t.Skipped }},
-	{"gorecord_trigger_errors_total", "Messages for which the expression of a trigger could not be evaluated.", func(t *control.TriggerStats) uint64 { return t.Errors }},
+	{"gorecord_trigger_fired_total",
+		"Times that a trigger has fired; absent without triggers, as all metrics of triggers are.",
+		func(t *control.TriggerStats) uint64 { return t.Fired }},
+	{"gorecord_trigger_suppressed_total",
+		"Times that the expression of a trigger turned true within --trigger-pause after the trigger had fired.", func(t *control.TriggerStats) uint64 { return t.Suppressed }},
+	{"gorecord_trigger_refused_total",
+		"Times that a trigger fired and the recording did not do what the trigger asks for.",
+		func(t *control.TriggerStats) uint64 { return t.Refused }},
+	{"gorecord_trigger_skipped_total",
+		"Messages of the topics of a trigger that were not evaluated: too large, or too many at once.",
+		func(t *control.TriggerStats) uint64 { return t.Skipped }},
+	{"gorecord_trigger_errors_total",
+		"Messages for which the expression of a trigger could not be evaluated.",
+		func(t *control.TriggerStats) uint64 { return t.Errors }},
 }
 
 // recordSums are the counts of the topics with one label.
 type recordSums struct {
 	messages, bytes, missed, leftOut, passed, links, publishers, refused float64
 	causes                                                               map[string]float64
-	age                                                                  time.Duration // since the last message
+	// since the last message
+	age time.Duration
 }
 
 func (s *recordSums) add(t *control.TopicStats, all *control.Stats) {
@@ -136,12 +162,14 @@ func (f *Face) Collect(ch chan<- prometheus.Metric) {
 	collectUploads(ch, &stats)
 	for i := range stats.Triggers {
 		for _, m := range triggerMetrics {
-			d.Counter(ch, m.name, float64(m.value(&stats.Triggers[i])), stats.Triggers[i].Option, strconv.Itoa(i))
+			d.Counter(ch, m.name, float64(m.value(&stats.Triggers[i])), stats.Triggers[i].Option,
+				strconv.Itoa(i))
 		}
 	}
 	bounds := control.TimeBounds()
 	for name, times := range map[string]*control.Times{
-		"gorecord_write_seconds": &stats.Disk.Writes, "gorecord_fsync_seconds": &stats.Disk.Syncs, "gorecord_split_stall_seconds": &stats.Disk.Splits,
+		"gorecord_write_seconds": &stats.Disk.Writes, "gorecord_fsync_seconds": &stats.Disk.Syncs,
+		"gorecord_split_stall_seconds": &stats.Disk.Splits,
 	} {
 		d.Histogram(ch, name, times.Count, times.Sum, bounds, times.Classes[:])
 	}
@@ -190,7 +218,8 @@ func collectTopics(ch chan<- prometheus.Metric, stats *control.Stats) {
 		lost[cause] = 0
 	}
 	for i := range stats.Topics {
-		if name := stats.Topics[i].Topic; name != control.EndedTopics { // whose growth would look like messages that arrive
+		// whose growth would look like messages that arrive
+		if name := stats.Topics[i].Topic; name != control.EndedTopics {
 			label := labels.Label(name)
 			if sums[label] == nil {
 				sums[label] = &recordSums{age: stats.Elapsed}

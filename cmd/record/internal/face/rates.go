@@ -33,7 +33,8 @@ func (r *rates) update(s *control.Stats) bool {
 			continue // its messages came earlier
 		}
 		before := earlier[now.Topic]
-		if before != nil && now.Arrived() >= before.Arrived() { // fewer are those of a topic that ended and came back
+		// fewer are those of a topic that ended and came back
+		if before != nil && now.Arrived() >= before.Arrived() {
 			r.topics[now.Topic] = rate{
 				messages: (float64(now.Arrived()) - float64(before.Arrived())) / passed.Seconds(),
 				bytes:    (float64(now.Bytes) - float64(before.Bytes)) / passed.Seconds(),

@@ -65,9 +65,11 @@ func statusLine(before, now *control.Stats) string {
 		state = "closing"
 	}
 	topics, _ := now.Subscribed()
-	line := fmt.Sprintf("%s%s %s, %.1f MiB/s, %s lost", trouble(now), state, wording.Plural(topics, "topic"), rate/(1<<20), wording.Plural(now.Dropped()+now.Missed(), "message"))
+	line := fmt.Sprintf("%s%s %s, %.1f MiB/s, %s lost", trouble(now), state, wording.Plural(topics, "topic"),
+		rate/(1<<20), wording.Plural(now.Dropped()+now.Missed(), "message"))
 	if now.File != "" {
-		line += fmt.Sprintf(", %s in %s", humanize.IBytes(uint64(max(now.FileBytes, 0))), filepath.Base(now.File))
+		line += fmt.Sprintf(", %s in %s", humanize.IBytes(uint64(max(now.FileBytes, 0))),
+			filepath.Base(now.File))
 	}
 	if h := now.Handover; h != nil {
 		switch h.State {

@@ -100,17 +100,20 @@ type recordTopic struct {
 func (f *Face) Poll(now time.Time) web.View {
 	stats, err := f.control.Stats()
 	if err != nil {
-		return web.View{State: recordState{State: "none", Headlines: []string{}, Findings: []findingJSON{}, Topics: []recordTopic{}}, NotReady: err.Error()}
+		return web.View{State: recordState{State: "none", Headlines: []string{}, Findings: []findingJSON{},
+			Topics: []recordTopic{}}, NotReady: err.Error()}
 	}
 	if f.rates.update(&stats) {
 		f.keepMinute(&stats)
 	}
 	s := recordState{
-		State: stats.State.String(), Ending: stats.Ending, Elapsed: web.Seconds(stats.Elapsed), Part: stats.Part,
+		State: stats.State.String(), Ending: stats.Ending, Elapsed: web.Seconds(stats.Elapsed),
+		Part: stats.Part,
 		File: base(stats.File), FileBytes: stats.FileBytes, Bytes: stats.Bytes,
 		Buffered: stats.Buffered, BufferMost: known(stats.BufferMost), DiskFree: known(stats.DiskFree),
 		Finished: stats.Finished, Pin: web.Seconds(f.pin), Topics: make([]recordTopic, 0, len(stats.Topics)),
-		Headlines: append([]string{}, finding.Headlines(stats.Findings, named)...), Findings: findings(&stats), Episodes: episodes(stats.Episodes),
+		Headlines: append([]string{}, finding.Headlines(stats.Findings, named)...),
+		Findings:  findings(&stats), Episodes: episodes(stats.Episodes),
 		Uploads: uploadsOf(stats.Handover, stats.Taken), Triggers: triggers(stats.Triggers),
 	}
 	if stats.TimeLeft >= 0 {
@@ -118,7 +121,8 @@ func (f *Face) Poll(now time.Time) web.View {
 		s.TimeLeft = &left
 	}
 	if sn := stats.Snapshots; sn.Mode != control.SnapshotOff {
-		s.Snapshots = &snapshots{Only: sn.Mode == control.SnapshotOnly, Held: web.Seconds(sn.Held), Bytes: sn.Bytes, Taken: sn.Taken, File: base(sn.File)}
+		s.Snapshots = &snapshots{Only: sn.Mode == control.SnapshotOnly, Held: web.Seconds(sn.Held),
+			Bytes: sn.Bytes, Taken: sn.Taken, File: base(sn.File)}
 	}
 	wrong := problems(&stats)
 	for i := range stats.Topics {
@@ -147,7 +151,8 @@ func uploadsOf(h *control.HandoverStats, now time.Time) *uploads {
 func triggers(stats []control.TriggerStats) (all []triggerJSON) {
 	for i := range stats {
 		t := &stats[i]
-		all = append(all, triggerJSON{t.Option, t.Expression, t.Fired, t.Suppressed, t.Refused, t.Skipped, t.Errors})
+		all = append(all,
+			triggerJSON{t.Option, t.Expression, t.Fired, t.Suppressed, t.Refused, t.Skipped, t.Errors})
 	}
 	return all
 }
@@ -175,7 +180,8 @@ func (f *Face) topic(stats *control.Stats, i int) recordTopic {
 	t := &stats.Topics[i]
 	r := recordTopic{
 		Topic: t.Topic, Type: t.Type, Publishers: t.Publishers, Messages: t.Messages, Bytes: t.Bytes,
-		Dropped: t.Dropped, Causes: t.Causes, Missed: t.Missed, LeftOut: t.LeftOut, Passed: t.Passed, Latched: t.Latching,
+		Dropped: t.Dropped, Causes: t.Causes, Missed: t.Missed, LeftOut: t.LeftOut, Passed: t.Passed,
+		Latched: t.Latching,
 	}
 	now := f.rates.topics[t.Topic]
 	r.Hz, r.BytesPerSecond = round(now.messages), math.Round(now.bytes)

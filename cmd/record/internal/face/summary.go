@@ -11,19 +11,25 @@ import (
 
 // summaryJSON is the closing account of a recording. What the state has, too, has the same key there.
 type summaryJSON struct {
-	File     string         `json:"file"` // the last bag
-	Files    []fileJSON     `json:"files"`
-	Earlier  int            `json:"earlier_files"` // files before those that are listed
-	Elapsed  float64        `json:"elapsed"`
-	Bytes    int64          `json:"bytes"`
-	Messages uint64         `json:"messages"`
-	Dropped  uint64         `json:"dropped"`
-	Missed   uint64         `json:"missed"`
-	Lost     string         `json:"lost"`     // what is known to be missing; empty if nothing is
-	Absent   []string       `json:"absent"`   // what was asked for and never appeared
-	EndedBy  string         `json:"ended_by"` // why another node or the master has ended it; empty if none has
-	DiskFull bool           `json:"disk_full"`
-	Episodes []episodesJSON `json:"episodes"` // what was wrong with topics
+	// the last bag
+	File  string     `json:"file"`
+	Files []fileJSON `json:"files"`
+	// files before those that are listed
+	Earlier  int     `json:"earlier_files"`
+	Elapsed  float64 `json:"elapsed"`
+	Bytes    int64   `json:"bytes"`
+	Messages uint64  `json:"messages"`
+	Dropped  uint64  `json:"dropped"`
+	Missed   uint64  `json:"missed"`
+	// what is known to be missing; empty if nothing is
+	Lost string `json:"lost"`
+	// what was asked for and never appeared
+	Absent []string `json:"absent"`
+	// why another node or the master has ended it; empty if none has
+	EndedBy  string `json:"ended_by"`
+	DiskFull bool   `json:"disk_full"`
+	// what was wrong with topics
+	Episodes []episodesJSON `json:"episodes"`
 	Uploads  *uploads       `json:"uploads,omitempty"`
 	Triggers []triggerJSON  `json:"triggers,omitempty"`
 	Topics   []topicJSON    `json:"topics"`
@@ -49,20 +55,24 @@ type topicJSON struct {
 	Passed     uint64            `json:"passed"`
 }
 
-// SummaryJSON returns the closing account of a recording as one line. sent is what was uploaded until then; nil without
-// uploads.
+// SummaryJSON returns the closing account of a recording as one line. sent is what was uploaded until
+// then; nil without uploads.
 func SummaryJSON(sum *control.Summary, sent *control.HandoverStats) ([]byte, error) {
 	s := summaryJSON{
-		File: sum.File, Files: make([]fileJSON, 0, len(sum.Files)), Earlier: sum.Earlier.Files, Elapsed: web.Seconds(sum.Duration), Bytes: sum.Bytes,
-		Messages: sum.Messages(), Dropped: sum.Dropped(), Missed: sum.Missed(), Lost: sum.Losses(), Absent: append([]string{}, sum.Missing...), EndedBy: sum.EndedBy, DiskFull: sum.DiskFull,
-		Episodes: episodes(sum.Findings), Uploads: uploadsOf(sent, time.Now()), Triggers: triggers(sum.Triggers), Topics: make([]topicJSON, 0, len(sum.Topics)),
+		File: sum.File, Files: make([]fileJSON, 0, len(sum.Files)), Earlier: sum.Earlier.Files,
+		Elapsed: web.Seconds(sum.Duration), Bytes: sum.Bytes,
+		Messages: sum.Messages(), Dropped: sum.Dropped(), Missed: sum.Missed(), Lost: sum.Losses(),
+		Absent: append([]string{}, sum.Missing...), EndedBy: sum.EndedBy, DiskFull: sum.DiskFull,
+		Episodes: episodes(sum.Findings), Uploads: uploadsOf(sent, time.Now()),
+		Triggers: triggers(sum.Triggers), Topics: make([]topicJSON, 0, len(sum.Topics)),
 	}
 	for _, f := range sum.Files {
 		s.Files = append(s.Files, fileJSON(f))
 	}
 	for i := range sum.Topics {
 		t := &sum.Topics[i]
-		j := topicJSON{t.Topic, t.Type, len(t.Publishers) + t.Former.Count, t.Messages, t.Bytes, 0, t.Dropped, t.Missed(), t.LeftOut, t.Passed}
+		j := topicJSON{t.Topic, t.Type, len(t.Publishers) + t.Former.Count, t.Messages, t.Bytes, 0, t.Dropped,
+			t.Missed(), t.LeftOut, t.Passed}
 		for _, n := range t.Dropped {
 			j.Dropped += n
 		}

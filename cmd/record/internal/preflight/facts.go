@@ -14,8 +14,8 @@ import (
 // leastBuffer is the shortest time of which the buffer has to hold the data.
 const leastBuffer = time.Second
 
-// Disk says how long the disk lasts: least at least, unless the recording deletes its oldest bags before. The recording ends
-// when less than minSpace is free, which the user wrote as minText.
+// Disk says how long the disk lasts: least at least, unless the recording deletes its oldest bags before.
+// The recording ends when less than minSpace is free, which the user wrote as minText.
 func (h *Heard) Disk(minSpace int64, minText string, deletion *control.Deletion, least time.Duration) Fact {
 	f := Fact{What: "disk", Text: "free space is not known"}
 	free := h.After.DiskFree
@@ -40,7 +40,8 @@ func (h *Heard) Disk(minSpace int64, minText string, deletion *control.Deletion,
 	return f
 }
 
-// Buffer says how long a buffer of bytes holds what comes while the disk hangs. Negative means without a limit.
+// Buffer says how long a buffer of bytes holds what comes while the disk hangs. Negative means without a
+// limit.
 func (h *Heard) Buffer(bytes int64) Fact {
 	if bytes < 0 {
 		return Fact{What: "buffer", Text: "without a limit"}

@@ -1,5 +1,6 @@
-// Package preflight is the table that one wants to see before pressing start: what was heard of each topic, what is
-// expected of it, and what is ready beside the topics. The package is pure: the caller has listened.
+// Package preflight is the table that one wants to see before pressing start: what was heard of each
+// topic, what is expected of it, and what is ready beside the topics. The package is pure: the caller has
+// listened.
 package preflight
 
 import (
@@ -38,12 +39,15 @@ type row struct {
 // Write writes the table, what is bad first, and reports whether nothing is bad.
 func (h *Heard) Write(w io.Writer) (good bool, err error) {
 	rows := h.rows()
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(word(a.bad, "", "x"), word(b.bad, "", "x")) })
+	slices.SortStableFunc(rows,
+		func(a, b row) int { return cmp.Compare(word(a.bad, "", "x"), word(b.bad, "", "x")) })
 	good = true
 	cells := [][]string{{"topic", "expected", "measured", "stamps", "verdict"}}
 	for _, r := range rows {
 		good = good && !r.bad
-		cells = append(cells, []string{termtext.Plain(r.topic), r.expected, r.measured, r.stamps, word(r.bad, "! ", "") + r.verdict})
+		cells = append(cells,
+			[]string{termtext.Plain(r.topic), r.expected, r.measured, r.stamps,
+				word(r.bad, "! ", "") + r.verdict})
 	}
 	text := table(cells) + "\n"
 	cells = nil
@@ -102,8 +106,10 @@ func (h *Heard) rows() (rows []row) {
 	}
 	for i := range h.Expect {
 		e := &h.Expect[i]
-		if !slices.ContainsFunc(h.After.Topics, func(t control.TopicStats) bool { return e.Matches(t.Topic) }) {
-			rows = append(rows, row{topic: e.Topics, expected: e.Range.String(), verdict: "no such topic", bad: true})
+		if !slices.ContainsFunc(h.After.Topics,
+			func(t control.TopicStats) bool { return e.Matches(t.Topic) }) {
+			rows = append(rows,
+				row{topic: e.Topics, expected: e.Range.String(), verdict: "no such topic", bad: true})
 		}
 	}
 	return rows

@@ -37,7 +37,8 @@ func (o *Orders) Keys(prompt *term.Prompt) []term.Key[control.Stats] {
 		{Press: []keys.Key{'q'}, Name: is("quit"), Do: o.Quit},
 		{Press: []keys.Key{'s'}, Name: split, Do: func() { o.later("split") }},
 		{Press: []keys.Key{'n', 't'}, Name: snapshot, Do: func() { o.later("snapshot") }},
-		{Press: []keys.Key{'m'}, Name: markName, Do: func() { prompt.Ask("mark (Enter writes it, Esc does not)", o.mark) }},
+		{Press: []keys.Key{'m'}, Name: markName,
+			Do: func() { prompt.Ask("mark (Enter writes it, Esc does not)", o.mark) }},
 		{Press: []keys.Key{'?', 'h'}, Name: is("help")},
 	}
 }
@@ -71,8 +72,8 @@ func toggleName(s *control.Stats) string {
 	return "pause"
 }
 
-// toggle pauses or resumes before it returns, so that a second press finds the state that the first press made. A
-// start has to wait for the disk, and is carried out later.
+// toggle pauses or resumes before it returns, so that a second press finds the state that the first press
+// made. A start has to wait for the disk, and is carried out later.
 func (o *Orders) toggle() {
 	s, err := o.Recording.Stats()
 	if err != nil {

@@ -22,10 +22,13 @@ func Summary(s *control.Summary) string {
 	tab := termtext.NewTable("messages", "bytes", "publishers", "lost", "missed", "topic")
 	for i := range s.Topics {
 		t := &s.Topics[i]
-		tab.Row(t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers)+t.Former.Count, lost(t), t.Missed(), topicCell(t))
+		tab.Row(t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers)+t.Former.Count, lost(t), t.Missed(),
+			topicCell(t))
 	}
 	return tab.Text() + fmt.Sprintf("%s%s%s%s%s%s%s%slost: %s\nmissed: %s\nbroken links: %s\n%s%s",
-		totals(s), endedBy(s), files(s), snapshots(s), chunks(s), pickups(s), missing(s), stillWaiting(s), causes(s), missed(s), linksLost(s), refused(s)+unlinked(s)+unread(s)+unrecovered(s)+heldUp(s)+found(s), reconnected(s)+triggers(s))
+		totals(s), endedBy(s), files(s), snapshots(s), chunks(s), pickups(s), missing(s), stillWaiting(s),
+		causes(s), missed(s), linksLost(s),
+		refused(s)+unlinked(s)+unread(s)+unrecovered(s)+heldUp(s)+found(s), reconnected(s)+triggers(s))
 }
 
 // found returns a line for each kind of what was wrong with topics: how often, and how long in all.
@@ -38,9 +41,11 @@ func found(s *control.Summary) string {
 			if f.Kind != kind {
 				continue
 			}
-			part := fmt.Sprintf("%s (%s, %s", termtext.Plain(f.Topic), wording.Plural(f.Episodes, "time"), finding.About(f.Time))
+			part := fmt.Sprintf("%s (%s, %s", termtext.Plain(f.Topic), wording.Plural(f.Episodes, "time"),
+				finding.About(f.Time))
 			if f.Untold > 0 {
-				part += fmt.Sprintf(", and %s soon after it had come back", wording.Plural(f.Untold, "more time"))
+				part += fmt.Sprintf(", and %s soon after it had come back",
+					wording.Plural(f.Untold, "more time"))
 			}
 			if f.Open {
 				part += ", until the end"
@@ -84,7 +89,8 @@ func unrecovered(s *control.Summary) string {
 	return fmt.Sprintf("files of crashed recorders, deleted before they were recovered: %d\n", s.Unrecovered)
 }
 
-// totals sums up all files, snapshots among them. A snapshot lasts less long than the recording that it comes from.
+// totals sums up all files, snapshots among them. A snapshot lasts less long than the recording that it
+// comes from.
 func totals(s *control.Summary) string {
 	what, last := "no bag", ""
 	switch {
@@ -99,7 +105,8 @@ func totals(s *control.Summary) string {
 		took = ", of a recording of "
 	}
 	took += s.Duration.Round(100 * time.Millisecond).String()
-	return fmt.Sprintf("%s: %s, %s%s%s\n", what, wording.Plural(s.Messages(), "message"), humanize.IBytes(uint64(s.Bytes)), took, last)
+	return fmt.Sprintf("%s: %s, %s%s%s\n", what, wording.Plural(s.Messages(), "message"),
+		humanize.IBytes(uint64(s.Bytes)), took, last)
 }
 
 // countSnapshots returns the number and the size of the snapshots.
@@ -135,7 +142,8 @@ func chunks(s *control.Summary) string {
 	return "chunks: " + strings.Join(parts, ", ") + "\n"
 }
 
-// files returns the number of files, and of deleted files; empty if there was one file. Deleted files may be those of earlier recordings.
+// files returns the number of files, and of deleted files; empty if there was one file. Deleted files may
+// be those of earlier recordings.
 func files(s *control.Summary) string {
 	all, deleted, repeated := s.Earlier.Files-s.Earlier.Snapshots, s.Earlier.Deleted, uint64(0)
 	for _, f := range s.Files {
@@ -152,7 +160,8 @@ func files(s *control.Summary) string {
 	for i := range s.Topics {
 		repeated += s.Topics[i].Repeated
 	}
-	return fmt.Sprintf("%s, %d deleted; %s repeated\n", wording.Plural(all, "file"), deleted, wording.Plural(repeated, "latched message"))
+	return fmt.Sprintf("%s, %d deleted; %s repeated\n", wording.Plural(all, "file"), deleted,
+		wording.Plural(repeated, "latched message"))
 }
 
 // pickups reports how fast topics that appeared during the recording were linked.
@@ -168,7 +177,8 @@ func pickups(s *control.Summary) string {
 	}
 	slices.Sort(all)
 	return fmt.Sprintf("%s, linked to within %d ms of the registration (p99 %d ms)\n",
-		wording.Plural(len(all), "new topic"), all[len(all)-1].Milliseconds(), all[len(all)*99/100].Milliseconds())
+		wording.Plural(len(all), "new topic"), all[len(all)-1].Milliseconds(),
+		all[len(all)*99/100].Milliseconds())
 }
 
 // missing names the requested topics that never appeared.
@@ -297,7 +307,8 @@ func heldUp(s *control.Summary) string {
 	var parts []string
 	for i := range s.Topics {
 		if t := &s.Topics[i]; t.HeldUp > 0 {
-			parts = append(parts, fmt.Sprintf("%s (%s)", termtext.Plain(t.Topic), t.HeldUp.Round(100*time.Millisecond)))
+			parts = append(parts,
+				fmt.Sprintf("%s (%s)", termtext.Plain(t.Topic), t.HeldUp.Round(100*time.Millisecond)))
 		}
 	}
 	if len(parts) == 0 {
@@ -314,14 +325,16 @@ func linksLost(s *control.Summary) string {
 			if p.LinksLost == 0 {
 				continue
 			}
-			text := fmt.Sprintf("%s on %s (%d, %s without", termtext.Plain(p.CallerID), termtext.Plain(s.Topics[i].Topic), p.LinksLost, p.Without.Round(100*time.Millisecond))
+			text := fmt.Sprintf("%s on %s (%d, %s without", termtext.Plain(p.CallerID),
+				termtext.Plain(s.Topics[i].Topic), p.LinksLost, p.Without.Round(100*time.Millisecond))
 			if p.Away {
 				text += ", not back"
 			}
 			parts = append(parts, text+")")
 		}
 		if f := s.Topics[i].Former; f.LinksLost > 0 {
-			parts = append(parts, fmt.Sprintf("former publishers on %s (%d)", termtext.Plain(s.Topics[i].Topic), f.LinksLost))
+			parts = append(parts,
+				fmt.Sprintf("former publishers on %s (%d)", termtext.Plain(s.Topics[i].Topic), f.LinksLost))
 		}
 	}
 	if len(parts) == 0 {
@@ -335,7 +348,8 @@ func refused(s *control.Summary) string {
 	var parts []string
 	for i := range s.Topics {
 		if t := &s.Topics[i]; t.Refused > 0 {
-			parts = append(parts, fmt.Sprintf("%s (%s)", termtext.Plain(t.Topic), wording.Plural(t.Refused, "publisher")))
+			parts = append(parts,
+				fmt.Sprintf("%s (%s)", termtext.Plain(t.Topic), wording.Plural(t.Refused, "publisher")))
 		}
 	}
 	if len(parts) == 0 {
@@ -359,7 +373,9 @@ func unlinked(s *control.Summary) string {
 		if more := t.Unlinked.Count - len(named); more > 0 {
 			named = append(named, fmt.Sprintf("and %d more", more))
 		}
-		parts = append(parts, fmt.Sprintf("%s (%s: %s)", termtext.Plain(t.Topic), wording.Plural(t.Unlinked.Count, "publisher"), strings.Join(named, ", ")))
+		parts = append(parts,
+			fmt.Sprintf("%s (%s: %s)", termtext.Plain(t.Topic), wording.Plural(t.Unlinked.Count, "publisher"),
+				strings.Join(named, ", ")))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -388,7 +404,9 @@ func reconnected(s *control.Summary) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
 		n := nodes[name]
-		parts = append(parts, fmt.Sprintf("%s (%d on %s, %s without)", termtext.Plain(name), n.times, wording.Plural(n.topics, "topic"), n.without.Round(100*time.Millisecond)))
+		parts = append(parts,
+			fmt.Sprintf("%s (%d on %s, %s without)", termtext.Plain(name), n.times,
+				wording.Plural(n.topics, "topic"), n.without.Round(100*time.Millisecond)))
 	}
 	return "reconnected: " + strings.Join(parts, ", ") + "\n"
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/control"
 )
 
-// troubles returns what is wrong with topics: how many topics there are of each kind, then one part for each. Every part
-// fits into w columns.
+// troubles returns what is wrong with topics: how many topics there are of each kind, then one part for
+// each. Every part fits into w columns.
 func troubles(p termtext.Pen, s *control.Stats, w int) (parts []termtext.Part) {
 	var numbers [finding.Kinds]int
 	for i := range s.Findings {
@@ -26,7 +26,8 @@ func troubles(p termtext.Pen, s *control.Stats, w int) (parts []termtext.Part) {
 	return parts
 }
 
-// trouble returns the topic and what is wrong. Where there is no room, the cause is left out, then the beginning of the name.
+// trouble returns the topic and what is wrong. Where there is no room, the cause is left out, then the
+// beginning of the name.
 func trouble(p termtext.Pen, f *finding.Finding, w int) string {
 	name, text := termtext.Plain(f.Topic), f.Brief()
 	if termtext.Width(name+" "+text) > w && f.Kind == finding.Silent {

@@ -74,9 +74,9 @@ func (v *View) Frame(width, height int, help bool) []string {
 	return append(lines, footer...)
 }
 
-// look updates the rates. The rate of a topic is of all messages that arrived, also of lost ones, of messages that
-// limits leave out, and of messages during a pause: it shows that the sensor lives. Bytes are those of messages taken
-// into the buffer only.
+// look updates the rates. The rate of a topic is of all messages that arrived, also of lost ones, of
+// messages that limits leave out, and of messages during a pause: it shows that the sensor lives. Bytes
+// are those of messages taken into the buffer only.
 func (v *View) look(s *control.Stats) {
 	v.rates.Next(s.Elapsed)
 	for i := range s.Topics {
@@ -134,8 +134,8 @@ func (v *View) fileSize(s *control.Stats) string {
 	return size(s.FileBytes)
 }
 
-// status returns the state of the whole recording, the most important part first, and the parts that are shown where
-// there is room.
+// status returns the state of the whole recording, the most important part first, and the parts that are
+// shown where there is room.
 func (v *View) status(s *control.Stats) (parts, extra []termtext.Part) {
 	var hz, bytes float64
 	for i := range s.Topics {
@@ -149,7 +149,8 @@ func (v *View) status(s *control.Stats) (parts, extra []termtext.Part) {
 		v.buffer(s),
 		v.snapshot(s),
 	}
-	extra = []termtext.Part{termtext.Normal.Part(v.next(s)), termtext.Normal.Part(termtext.Short(hz) + " msg/s")}
+	extra = []termtext.Part{termtext.Normal.Part(v.next(s)),
+		termtext.Normal.Part(termtext.Short(hz) + " msg/s")}
 	if s.Part > 0 {
 		extra = append(extra, termtext.Normal.Part("all "+size(s.Bytes)))
 	}
@@ -162,8 +163,8 @@ func (v *View) status(s *control.Stats) (parts, extra []termtext.Part) {
 	return parts, extra
 }
 
-// losses returns the numbers of messages that arrived and are lost, of messages that never arrived, and of publishers
-// that were not connected to.
+// losses returns the numbers of messages that arrived and are lost, of messages that never arrived, and
+// of publishers that were not connected to.
 func (v *View) losses(s *control.Stats) termtext.Part {
 	var parts []string
 	for _, count := range []struct {
@@ -183,9 +184,9 @@ func (v *View) losses(s *control.Stats) termtext.Part {
 // nearlyFull is the share of the buffer from which on drops are near.
 const nearlyFull = 0.8
 
-// buffer returns the percentage of the buffer that holds messages waiting for the disk. Messages held for a later
-// snapshot do not count, as they are evicted when room is needed; those of a snapshot being written are not, and make
-// the buffer smaller.
+// buffer returns the percentage of the buffer that holds messages waiting for the disk. Messages held for
+// a later snapshot do not count, as they are evicted when room is needed; those of a snapshot being
+// written are not, and make the buffer smaller.
 func (v *View) buffer(s *control.Stats) termtext.Part {
 	waiting := s.Buffered - s.Snapshots.Bytes
 	if s.BufferMost <= 0 {
@@ -244,13 +245,18 @@ func size(n int64) string { return humanize.IBytes(uint64(max(0, n))) }
 // recordGrid is the table of the topics.
 var recordGrid = topictable.Table[row]{
 	Columns: []topictable.Column[row]{
-		{Head: "Hz", Width: 6, Cell: func(r *row) string { return termtext.Rate(r.hz) }, Alarm: func(r *row) bool { return r.wrong != "" }},
+		{Head: "Hz", Width: 6, Cell: func(r *row) string { return termtext.Rate(r.hz) },
+			Alarm: func(r *row) bool { return r.wrong != "" }},
 		{Head: "data", Width: 10, Needs: 54, Cell: func(r *row) string { return termtext.DataRate(r.bytes) }},
-		{Head: "last minute", Width: topictable.SparkWidth + 2, Needs: 76, Cell: func(r *row) string { return r.spark }},
-		{Head: "messages", Width: 11, Needs: 110, Cell: func(r *row) string { return strconv.FormatUint(r.Messages, 10) }},
+		{Head: "last minute", Width: topictable.SparkWidth + 2, Needs: 76,
+			Cell: func(r *row) string { return r.spark }},
+		{Head: "messages", Width: 11, Needs: 110,
+			Cell: func(r *row) string { return strconv.FormatUint(r.Messages, 10) }},
 		{Head: "pubs", Width: 6, Needs: 98, Cell: func(r *row) string { return strconv.Itoa(r.Publishers) }},
-		{Head: "missed", Width: 9, Needs: 90, Cell: func(r *row) string { return termtext.Count(r.Missed) }, Alarm: func(r *row) bool { return r.Missed > 0 }},
-		{Head: "lost", Width: 9, Needs: 34, Cell: func(r *row) string { return termtext.Count(r.Dropped) }, Alarm: func(r *row) bool { return r.Dropped > 0 }},
+		{Head: "missed", Width: 9, Needs: 90, Cell: func(r *row) string { return termtext.Count(r.Missed) },
+			Alarm: func(r *row) bool { return r.Missed > 0 }},
+		{Head: "lost", Width: 9, Needs: 34, Cell: func(r *row) string { return termtext.Count(r.Dropped) },
+			Alarm: func(r *row) bool { return r.Dropped > 0 }},
 		{Head: "last", Width: 9, Needs: 46, Cell: (*row).age},
 	},
 	Name: func(p termtext.Pen, r *row, left int) string {
@@ -271,10 +277,12 @@ type row struct {
 	wrong     string // empty if nothing is
 }
 
-// before sorts topics with which something is wrong first, then those with losses, then by bytes: these topics have to be
-// visible if there is no room for all.
+// before sorts topics with which something is wrong first, then those with losses, then by bytes: these
+// topics have to be visible if there is no room for all.
 func (r *row) before(o *row) int {
-	return cmp.Or(cmp.Compare(r.rank, o.rank), cmp.Compare(o.Dropped, r.Dropped), cmp.Compare(o.Missed, r.Missed), topictable.Heavier(r.Bytes, o.Bytes), strings.Compare(r.Topic, o.Topic))
+	return cmp.Or(cmp.Compare(r.rank, o.rank), cmp.Compare(o.Dropped, r.Dropped),
+		cmp.Compare(o.Missed, r.Missed), topictable.Heavier(r.Bytes, o.Bytes),
+		strings.Compare(r.Topic, o.Topic))
 }
 
 // table returns at most most lines.
@@ -316,7 +324,8 @@ func (v *View) footer(s *control.Stats, w, lines int) []string {
 		return []string{line}
 	}
 	if s.Ending {
-		return v.pen().Flow([]termtext.Part{termtext.Dim.Part("Ctrl-C: skip what is still in memory")}, w, lines)
+		return v.pen().Flow([]termtext.Part{termtext.Dim.Part("Ctrl-C: skip what is still in memory")}, w,
+			lines)
 	}
 	return term.Footer(v.pen(), v.Keys, s, w, lines)
 }

@@ -40,7 +40,8 @@ type actor struct {
 }
 
 func newActor(o *Options) *actor {
-	return &actor{o.Control, o.End, o.Span, o.Log, make(chan action, mostWaiting), make(chan struct{}, mostPending)}
+	return &actor{o.Control, o.End, o.Span, o.Log, make(chan action, mostWaiting),
+		make(chan struct{}, mostPending)}
 }
 
 // fire queues an action.
@@ -63,7 +64,8 @@ func (a *actor) run(ctx context.Context) {
 				act.refused.Add(1)
 				return
 			}
-			a.log.Info("Triggered", zap.String("option", "--"+act.kind.String()), zap.String("topic", act.topic), zap.String("expression", act.text))
+			a.log.Info("Triggered", zap.String("option", "--"+act.kind.String()),
+				zap.String("topic", act.topic), zap.String("expression", act.text))
 			if err := a.do(ctx, &wg, act); err != nil && ctx.Err() == nil {
 				a.refuse(act, err)
 			}
@@ -76,7 +78,8 @@ func (a *actor) run(ctx context.Context) {
 // refuse counts an action that was not carried out.
 func (a *actor) refuse(act action, err error) {
 	act.refused.Add(1)
-	a.log.Warn("the recording did not do what a trigger asked for", zap.String("option", "--"+act.kind.String()), zap.String("topic", act.topic), zap.Error(err))
+	a.log.Warn("the recording did not do what a trigger asked for",
+		zap.String("option", "--"+act.kind.String()), zap.String("topic", act.topic), zap.Error(err))
 }
 
 // abandon counts the actions that run has not carried out.
@@ -96,7 +99,8 @@ func (a *actor) do(ctx context.Context, wg *sync.WaitGroup, act action) error {
 	switch act.kind {
 	case Snapshot:
 		a.mark(act)
-		return a.inBackground(ctx, wg, act, func() error { return a.control.BeginSnapshot(ctx, act.received) })
+		return a.inBackground(ctx, wg, act,
+			func() error { return a.control.BeginSnapshot(ctx, act.received) })
 	case Mark:
 		_, err := a.control.MarkAt(act.cause(), act.received)
 		return err

@@ -46,7 +46,8 @@ func (e *evaluator) evaluate(r *linkRule, l *link, it *item) {
 	if err != nil {
 		r.failures.Add(1)
 		if kind := kindOf(err); r.fields.first(kind) {
-			e.warn("a trigger could not be evaluated: further errors of this kind are only counted", r.rule, l.conn, zap.Error(err))
+			e.warn("a trigger could not be evaluated: further errors of this kind are only counted", r.rule,
+				l.conn, zap.Error(err))
 		}
 		return
 	}
@@ -57,7 +58,8 @@ func (e *evaluator) evaluate(r *linkRule, l *link, it *item) {
 		return
 	}
 	if !r.pause.over(it.received) {
-		if r.suppressed.Add(1) == 1 && (r.kind == Start || r.kind == Stop) { // the user may miss a bag, or find one that is too long
+		// the user may miss a bag, or find one that is too long
+		if r.suppressed.Add(1) == 1 && (r.kind == Start || r.kind == Stop) {
 			e.warn("a trigger did not start or stop the recording: it has fired within --trigger-pause; further times are only counted", r.rule, l.conn)
 		}
 		return
@@ -76,7 +78,8 @@ func (e *evaluator) check(r *rule, conn *rosbag.Connection) {
 	}
 	for _, replaced := range r.program.Replaced() {
 		if r.fields.first(replaced) {
-			e.log.Info("a definition is not as it should be: triggers use another one", zap.String("topic", conn.Topic), zap.String("reason", replaced))
+			e.log.Info("a definition is not as it should be: triggers use another one",
+				zap.String("topic", conn.Topic), zap.String("reason", replaced))
 		}
 	}
 	for _, lack := range r.fields.add(conn.Topic, lacking, len(r.topics)) {
@@ -93,7 +96,8 @@ func (e *evaluator) missing(r *rule, conn *rosbag.Connection) {
 
 func (e *evaluator) lacks(r *rule, conn *rosbag.Connection, field, reason string) {
 	if r.fields.first(field) {
-		e.warn("a trigger names a field that the messages do not have", r, conn, zap.String("field", field), zap.String("reason", reason))
+		e.warn("a trigger names a field that the messages do not have", r, conn, zap.String("field", field),
+			zap.String("reason", reason))
 	}
 }
 
@@ -152,7 +156,8 @@ func (f *fieldCheck) add(topic string, lacking []expr.Lack, topics int) (nowhere
 
 // kindOf returns one text for all errors of the same kind.
 func kindOf(err error) string {
-	for _, kind := range []error{expr.ErrBudget, msgdef.ErrNoDefinition, rosmsg.ErrDefinition, rosmsg.ErrLimit, rosmsg.ErrCorrupt, expr.ErrExpression} {
+	for _, kind := range []error{expr.ErrBudget, msgdef.ErrNoDefinition, rosmsg.ErrDefinition,
+		rosmsg.ErrLimit, rosmsg.ErrCorrupt, expr.ErrExpression} {
 		if errors.Is(err, kind) {
 			return kind.Error()
 		}

@@ -62,12 +62,18 @@ func (k Kind) String() string {
 
 // Options has the expressions of all triggers, and the recording that they control.
 type Options struct {
-	On      map[Kind][]string                 // expressions, as of gobag filter, each of which names its topics
-	Pause   time.Duration                     // a trigger that has fired does not fire again for this time
-	Span    time.Duration                     // how far back Pin reaches
-	Control Control                           // carries out the acts of triggers
-	End     func()                            // ends the recording instead of Control.Stop; nil for Control.Stop
-	Resolve func(name string) (string, error) // resolves names of topics
+	// expressions, as of gobag filter, each of which names its topics
+	On map[Kind][]string
+	// a trigger that has fired does not fire again for this time
+	Pause time.Duration
+	// how far back Pin reaches
+	Span time.Duration
+	// carries out the acts of triggers
+	Control Control
+	// ends the recording instead of Control.Stop; nil for Control.Stop
+	End func()
+	// resolves names of topics
+	Resolve func(name string) (string, error)
 	Log     *zap.Logger
 }
 
@@ -113,7 +119,8 @@ func New(o Options) (*Set, error) {
 			if err != nil {
 				return nil, fmt.Errorf("--%s: %w", kind, err)
 			}
-			s.rules = append(s.rules, &rule{kind: kind, text: text, program: p, topics: p.Topics(), pause: pause{length: o.Pause}})
+			s.rules = append(s.rules,
+				&rule{kind: kind, text: text, program: p, topics: p.Topics(), pause: pause{length: o.Pause}})
 			for _, topic := range p.Topics() {
 				s.topics = append(s.topics, topicname.InGraph(topic))
 			}
@@ -167,7 +174,8 @@ func (s *Set) Triggers() []control.TriggerStats {
 // for any time, for the evaluation in progress.
 func (s *Set) Run(ctx context.Context) {
 	for _, r := range s.rules {
-		s.Log.Info("Trigger", zap.String("option", "--"+r.kind.String()), zap.Strings("topics", r.topics), zap.String("expression", r.text))
+		s.Log.Info("Trigger", zap.String("option", "--"+r.kind.String()), zap.Strings("topics", r.topics),
+			zap.String("expression", r.text))
 	}
 	a := newActor(&s.Options)
 	defer a.abandon()
@@ -230,7 +238,8 @@ func (l *link) skip(messages int) {
 	for _, r := range l.rules {
 		if r.skipped.Add(uint64(messages)) == uint64(messages) {
 			l.set.Log.Warn("a trigger does not look at all messages of a topic: they are larger than 128 KiB, or come faster than they can be evaluated",
-				zap.String("option", "--"+r.kind.String()), zap.String("topic", l.conn.Topic), loglimit.Each())
+				zap.String("option", "--"+r.kind.String()), zap.String("topic", l.conn.Topic),
+				loglimit.Each())
 		}
 	}
 }

@@ -24,8 +24,8 @@ type Result struct {
 	// in common, or None.
 	ByNumber int
 
-	// common says of each message whether the other list has the same payload, the common start and the common end
-	// left out. Only such messages can have moved.
+	// common says of each message whether the other list has the same payload, the common start and the
+	// common end left out. Only such messages can have moved.
 	common [2][]bool
 }
 
@@ -36,8 +36,8 @@ func Compare(a, b *List, rule Rule) Result {
 	return r
 }
 
-// align finds all of a result but Different: by time what alignByTime finds, otherwise the common start of two lists,
-// their common end, and what alignMiddle finds. Messages between the runs differ.
+// align finds all of a result but Different: by time what alignByTime finds, otherwise the common start
+// of two lists, their common end, and what alignMiddle finds. Messages between the runs differ.
 func (rule Rule) align(a, b []Item) Result {
 	r := Result{ByNumber: None, common: [2][]bool{make([]bool, len(a)), make([]bool, len(b))}}
 	if rule.ByTime {
@@ -63,7 +63,8 @@ func (rule Rule) align(a, b []Item) Result {
 // alignMiddle aligns the messages between the common start, which has start messages, and the common end. It
 // searches only among messages that both lists have.
 func (r *Result) alignMiddle(a, b []Item, start int) {
-	known := make(map[Digest]struct{}, max(len(a), len(b))) // one for both: each takes as much memory as the lists
+	// one for both: each takes as much memory as the lists
+	known := make(map[Digest]struct{}, max(len(a), len(b)))
 	inA, inB := shared(a, b, known, r.common[0][start:]), shared(b, a, known, r.common[1][start:])
 	if runs, ok := longestCommon(picked(a, inA), picked(b, inB), maxEdits/2, maxSteps); ok {
 		for _, run := range runs {
@@ -81,8 +82,8 @@ func (r *Result) alignMiddle(a, b []Item, start int) {
 	}
 }
 
-// shared marks in common the messages whose payload the other list has, too, and returns their indexes. It needs known,
-// whose content it replaces.
+// shared marks in common the messages whose payload the other list has, too, and returns their indexes.
+// It needs known, whose content it replaces.
 func shared(list, other []Item, known map[Digest]struct{}, common []bool) []int32 {
 	clear(known)
 	at := make([]int32, 0, min(len(list), len(other)))
@@ -107,14 +108,15 @@ func picked(list []Item, at []int32) []Digest {
 }
 
 // agreeEarly moves runs to the front where the messages allow it. If one list has three equal messages in
-// a row where the other has one, the first of them agrees then, and the last two are missing in the other. By time,
-// messages that have the same time stay paired.
+// a row where the other has one, the first of them agrees then, and the last two are missing in the
+// other. By time, messages that have the same time stay paired.
 func (r *Result) agreeEarly(a, b []Item, byTime bool) {
 	runs := r.Same
 	r.Same = nil
 	i, j := 0, 0 // after the run before
 	for _, run := range runs {
-		for run.N > 0 && (i == run.A) != (j == run.B) && a[i].Sum == b[j].Sum && (!byTime || a[run.A].Time != b[run.B].Time) {
+		for run.N > 0 && (i == run.A) != (j == run.B) && a[i].Sum == b[j].Sum &&
+			(!byTime || a[run.A].Time != b[run.B].Time) {
 			r.common[0][run.A], r.common[1][run.B] = r.common[0][i], r.common[1][j]
 			r.add(Run{i, j, 1})
 			i, j, run = i+1, j+1, Run{run.A + 1, run.B + 1, run.N - 1}

@@ -1,8 +1,8 @@
 // Package align compares the messages of one publisher in two bags: which are equal in the same order, which
 // changed, which moved, and which are in one bag only.
 //
-// It is pure: the caller, package diff, reads the bags and collects 16 bytes of each message in lists. Nothing is
-// kept between two calls.
+// It is pure: the caller, package diff, reads the bags and collects 16 bytes of each message in lists.
+// Nothing is kept between two calls.
 package align
 
 import (
@@ -54,8 +54,8 @@ func (l *List) Cut(n int) (first List) {
 	return first
 }
 
-// splitAt splits a list after its first n elements, if it has that many. rest is a copy, so that the memory of
-// first can be freed.
+// splitAt splits a list after its first n elements, if it has that many. rest is a copy, so that the
+// memory of first can be freed.
 func splitAt[T any](list []T, n int) (first, rest []T) {
 	n = min(n, len(list))
 	return list[:n:n], append(rest, list[n:]...)

@@ -9,10 +9,10 @@ import (
 // None stands for the index of a message that has no counterpart.
 const None = -1
 
-// Rule says how messages are paired. ByTime pairs equal messages with the same time before it looks for equal payloads:
-// one of the lists is a copy of a part of the other, and payloads that repeat themselves say little. Messages that
-// differ are paired the first with the first after each run and so on or, by stamp, those whose header stamps differ by
-// at most Tolerance.
+// Rule says how messages are paired. ByTime pairs equal messages with the same time before it looks for
+// equal payloads: one of the lists is a copy of a part of the other, and payloads that repeat themselves
+// say little. Messages that differ are paired the first with the first after each run and so on or, by
+// stamp, those whose header stamps differ by at most Tolerance.
 type Rule struct {
 	ByTime    bool // not with ByStamp; both lists are in the order of time
 	ByStamp   bool
@@ -29,7 +29,8 @@ func (r Rule) between(runs []Run, a, b *List) []Difference {
 			next = runs[i]
 		}
 		if r.ByStamp {
-			all = r.mergeStamps(all, sortedBy(a.Stamps, a0, next.A), sortedBy(b.Stamps, b0, next.B), a.Stamps, b.Stamps)
+			all = r.mergeStamps(all, sortedBy(a.Stamps, a0, next.A), sortedBy(b.Stamps, b0, next.B), a.Stamps,
+				b.Stamps)
 		} else {
 			for k := range max(next.A-a0, next.B-b0) {
 				d := Difference{A: None, B: None}
@@ -98,9 +99,9 @@ type loose struct {
 	with int32 // the index of the message that it is paired with, or None
 }
 
-// findMoves finds out which of the messages that differ have moved: those within moveReach first. Messages that
-// are left over then, because they are not paired, or because the message that they are paired with moved, may
-// have moved any distance. A message that moved is listed once, where it is in A.
+// findMoves finds out which of the messages that differ have moved: those within moveReach first.
+// Messages that are left over then, because they are not paired, or because the message that they are
+// paired with moved, may have moved any distance. A message that moved is listed once, where it is in A.
 func (r Rule) findMoves(differing []Difference, common [2][]bool, a, b *List) []Difference {
 	var rest [2][]loose
 	for _, d := range differing {
@@ -119,11 +120,13 @@ func (r Rule) findMoves(differing []Difference, common [2][]bool, a, b *List) []
 	}
 	m := moves{make([]int32, len(a.Items)), make([]int32, len(b.Items))}
 	for s := range rest {
-		slices.SortFunc(rest[s], func(a, b loose) int { return cmp.Or(cmp.Compare(a.sum, b.sum), cmp.Compare(a.at, b.at)) })
+		slices.SortFunc(rest[s],
+			func(a, b loose) int { return cmp.Or(cmp.Compare(a.sum, b.sum), cmp.Compare(a.at, b.at)) })
 	}
 	m.join(rest, moveReach)
 	for s := range rest {
-		rest[s] = slices.DeleteFunc(rest[s], func(l loose) bool { return l.with != None && m[1-s][l.with] == 0 })
+		rest[s] = slices.DeleteFunc(rest[s],
+			func(l loose) bool { return l.with != None && m[1-s][l.with] == 0 })
 	}
 	m.join(rest, math.MaxInt32)
 

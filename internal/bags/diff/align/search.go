@@ -2,14 +2,15 @@ package align
 
 import "math"
 
-// longestCommon finds the longest common subsequence of two lists by the algorithm of Myers ("An O(ND) Difference
-// Algorithm and Its Variations", section 4b): paths from both ends meet in the middle of a shortest path, and
-// the parts before and after the meeting point are searched in the same way. Memory is in proportion to
-// the number of differences. It returns false if a path from one end needs more than limit steps, or the
-// search more than steps comparisons.
+// longestCommon finds the longest common subsequence of two lists by the algorithm of Myers ("An O(ND)
+// Difference Algorithm and Its Variations", section 4b): paths from both ends meet in the middle of a
+// shortest path, and the parts before and after the meeting point are searched in the same way. Memory is
+// in proportion to the number of differences. It returns false if a path from one end needs more than
+// limit steps, or the search more than steps comparisons.
 func longestCommon(a, b []Digest, limit int, steps int64) ([]Run, bool) {
 	limit = min(limit, len(a)+len(b))
-	s := search{a: a, b: b, limit: limit, steps: steps, forward: make([]int, 2*limit+5), backward: make([]int, 2*limit+5)}
+	s := search{a: a, b: b, limit: limit, steps: steps, forward: make([]int, 2*limit+5),
+		backward: make([]int, 2*limit+5)}
 	ok := s.between(0, len(a), 0, len(b))
 	return s.runs, ok
 }
@@ -56,7 +57,8 @@ func (s *search) middle(a0, a1, b0, b1 int) (x, y int, ok bool) {
 	least, most := a0-b1, a1-b0 // the first and the last diagonal
 	from, to := a0-b0, a1-b1    // the diagonals of the corners
 	center := s.limit + 2
-	fwd, bwd := func(d int) *int { return &s.forward[d-from+center] }, func(d int) *int { return &s.backward[d-to+center] }
+	fwd, bwd := func(d int) *int { return &s.forward[d-from+center] },
+		func(d int) *int { return &s.backward[d-to+center] }
 	fmin, fmax, bmin, bmax := from, from, to, to
 	odd := (from-to)&1 != 0
 	*fwd(from), *bwd(to) = a0, a1

@@ -2,8 +2,8 @@ package align
 
 import "slices"
 
-// alignByTime pairs messages with the same time and payload, and then, between those, as many as possible of the others
-// with the same payload.
+// alignByTime pairs messages with the same time and payload, and then, between those, as many as possible
+// of the others with the same payload.
 func (r *Result) alignByTime(a, b []Item) {
 	exact := sameTimes(a, b)
 	r.markLoose(a, b, exact)
@@ -15,8 +15,8 @@ func (r *Result) alignByTime(a, b []Item) {
 	}
 }
 
-// sameTimes returns the runs of messages that have the same time and payload in both lists. Of several messages with one
-// time, it pairs all or none.
+// sameTimes returns the runs of messages that have the same time and payload in both lists. Of several
+// messages with one time, it pairs all or none.
 func sameTimes(a, b []Item) []Run {
 	var r Result
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -45,8 +45,8 @@ func sameTime(list []Item) int {
 	return n
 }
 
-// markLoose marks in common the messages that are in no exact run and whose payload the other list has outside of these
-// runs, too.
+// markLoose marks in common the messages that are in no exact run and whose payload the other list has
+// outside of these runs, too.
 func (r *Result) markLoose(a, b []Item, exact []Run) {
 	end := Run{len(a), len(b), 0}
 	looseA, looseB := make(map[Digest]struct{}), make(map[Digest]struct{})
@@ -75,7 +75,8 @@ func (r *Result) markLoose(a, b []Item, exact []Run) {
 	})
 }
 
-// alignBetween pairs as many messages with the same payload as possible from the indexes of from on, up to those of to.
+// alignBetween pairs as many messages with the same payload as possible from the indexes of from on, up
+// to those of to.
 func (r *Result) alignBetween(a, b []Item, from, to Run) {
 	inA, inB := marked(r.common[0], from.A, to.A), marked(r.common[1], from.B, to.B)
 	if len(inA) == 0 || len(inB) == 0 {

@@ -38,15 +38,17 @@ type Bag struct {
 
 // Topic is what has come out for a topic.
 type Topic struct {
-	Name      string   `json:"topic"`
-	Differs   bool     `json:"differs"`
-	OnlyIn    string   `json:"only_in,omitempty"` // A or B, if the other one has no such topic
+	Name    string `json:"topic"`
+	Differs bool   `json:"differs"`
+	// A or B, if the other one has no such topic
+	OnlyIn    string   `json:"only_in,omitempty"`
 	MessagesA uint64   `json:"messages_a"`
 	MessagesB uint64   `json:"messages_b"`
 	Headers   []Header `json:"headers,omitempty"`
 	Counts
-	MaxTime Seconds  `json:"max_time_off,omitempty"`
-	Notes   []string `json:"notes,omitempty"` // how it was compared, if not publisher by publisher and in order
+	MaxTime Seconds `json:"max_time_off,omitempty"`
+	// how it was compared, if not publisher by publisher and in order
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Counts say what has come out for the messages of a topic.

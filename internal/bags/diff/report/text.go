@@ -26,7 +26,8 @@ func (r *Report) WriteText(w io.Writer) error {
 func (r *Report) summary() string {
 	text := r.verdict() + "\n"
 	for s, bag := range []Bag{r.A, r.B} {
-		text += fmt.Sprintf("%s: %s, %s on %s\n", sides[s], wording.Escape(bag.Path), wording.Plural(bag.Messages, "message"), wording.Plural(bag.Topics, "topic"))
+		text += fmt.Sprintf("%s: %s, %s on %s\n", sides[s], wording.Escape(bag.Path),
+			wording.Plural(bag.Messages, "message"), wording.Plural(bag.Topics, "topic"))
 	}
 	return text
 }
@@ -41,7 +42,8 @@ func (r *Report) verdict() string {
 		if !r.Complete {
 			text += ", as far as the bags can be read"
 		}
-		return fmt.Sprintf("%s: %s on %s", text, wording.Plural(r.Compared, "message"), wording.Plural(len(r.Topics), "topic"))
+		return fmt.Sprintf("%s: %s on %s", text, wording.Plural(r.Compared, "message"),
+			wording.Plural(len(r.Topics), "topic"))
 	}
 	var topics, headers, times uint64
 	var sum Counts
@@ -67,7 +69,8 @@ func (r *Report) verdict() string {
 	l.addMessages(sum)
 	l.add(sum.OtherTimes, "message", " with another time")
 	l.add(times, "topic", " with times too far off")
-	return fmt.Sprintf("Different in %d of %s: %s", topics, wording.Plural(len(r.Topics), "topic"), strings.Join(l, ", "))
+	return fmt.Sprintf("Different in %d of %s: %s", topics, wording.Plural(len(r.Topics), "topic"),
+		strings.Join(l, ", "))
 }
 
 // spaced reports whether times are different by their spacing, so that no single messages are counted.
@@ -174,7 +177,8 @@ func (r *Report) differencesText() string {
 			b.WriteString("    " + wording.Escape(d.Note) + "\n")
 		}
 		for _, f := range d.Fields {
-			fmt.Fprintf(&b, "    %s: %s -> %s", wording.Escape(f.Path), wording.Escape(f.A), wording.Escape(f.B))
+			fmt.Fprintf(&b, "    %s: %s -> %s", wording.Escape(f.Path), wording.Escape(f.A),
+				wording.Escape(f.B))
 			if f.Note != "" {
 				b.WriteString(" (" + f.Note + ")")
 			}
@@ -199,7 +203,8 @@ func (d Difference) text() string {
 		}
 		return text
 	case KindMoved:
-		return fmt.Sprintf("message %d at %s: is message %d in B, at %s", d.A.Number, d.A.Time, d.B.Number, d.B.Time)
+		return fmt.Sprintf("message %d at %s: is message %d in B, at %s", d.A.Number, d.A.Time, d.B.Number,
+			d.B.Time)
 	case KindTime:
 		return fmt.Sprintf("message %s at %s: has the time %s in B", numbers(d), d.A.Time, d.B.Time)
 	case KindChanged:
@@ -247,7 +252,8 @@ func (r *Report) timesText() string {
 	case t.Shift < 0:
 		text += fmt.Sprintf("B is %s earlier; around that ", rounded(-t.Shift))
 	}
-	text += fmt.Sprintf("50 %% of the messages are within %s, 99 %% within %s, all within %s", rounded(t.P50), rounded(t.P99), rounded(t.Max))
+	text += fmt.Sprintf("50 %% of the messages are within %s, 99 %% within %s, all within %s", rounded(t.P50),
+		rounded(t.P99), rounded(t.Max))
 	if f := t.Furthest; f != nil {
 		text += fmt.Sprintf(" (%s, message %d at %s)", wording.Escape(f.Topic), f.Number, f.Time)
 	}

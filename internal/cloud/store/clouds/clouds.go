@@ -1,4 +1,5 @@
-// Package clouds has the drivers of Google Cloud Storage and of Azure Blob Storage, by gocloud.dev and the SDKs of both.
+// Package clouds has the drivers of Google Cloud Storage and of Azure Blob Storage, by gocloud.dev and
+// the SDKs of both.
 package clouds
 
 import (
@@ -35,7 +36,8 @@ type bucket struct {
 
 // kinds are those of the codes of the drivers.
 var kinds = map[gcerrors.ErrorCode]error{
-	gcerrors.NotFound: place.ErrNotFound, gcerrors.FailedPrecondition: place.ErrExists, gcerrors.PermissionDenied: place.ErrDenied,
+	gcerrors.NotFound: place.ErrNotFound, gcerrors.FailedPrecondition: place.ErrExists,
+	gcerrors.PermissionDenied: place.ErrDenied,
 }
 
 // explained gives an error the kind that the driver has found.
@@ -52,7 +54,8 @@ func (b *bucket) Attributes(ctx context.Context, key string) (driver.Attributes,
 	if err != nil {
 		return driver.Attributes{}, explained(err)
 	}
-	return driver.Attributes{Size: a.Size, ModTime: a.ModTime, ETag: a.ETag, MD5: a.MD5, Metadata: a.Metadata}, nil
+	return driver.Attributes{Size: a.Size, ModTime: a.ModTime, ETag: a.ETag, MD5: a.MD5,
+		Metadata: a.Metadata}, nil
 }
 
 // Open implements driver.Bucket.

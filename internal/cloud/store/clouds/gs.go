@@ -24,9 +24,9 @@ import (
 // end while the store is not reachable, and nobody learns why.
 const gsAttempts = 3
 
-// openGS opens a bucket of Google with a client that checks the responses of the server. The opener of the driver
-// prints to standard output if there are no credentials. With grpc=true or zonal=true in the URL there is no HTTP,
-// and gRPC has its own limits.
+// openGS opens a bucket of Google with a client that checks the responses of the server. The opener of
+// the driver prints to standard output if there are no credentials. With grpc=true or zonal=true in the
+// URL there is no HTTP, and gRPC has its own limits.
 func openGS(ctx context.Context, at place.Place, meter *put.Meter) (driver.Bucket, error) {
 	q := at.URL.Query()
 	grpc, _ := strconv.ParseBool(q.Get("grpc")) // the driver checks the parameters
@@ -44,7 +44,8 @@ func openGS(ctx context.Context, at place.Place, meter *put.Meter) (driver.Bucke
 			return nil, at.Explain(err)
 		}
 	}
-	b, err := opener.OpenBucketURL(ctx, &url.URL{Scheme: place.SchemeGS, Host: at.URL.Host, RawQuery: q.Encode()})
+	b, err := opener.OpenBucketURL(ctx,
+		&url.URL{Scheme: place.SchemeGS, Host: at.URL.Host, RawQuery: q.Encode()})
 	if err != nil {
 		return nil, at.Explain(err)
 	}
@@ -55,9 +56,10 @@ func openGS(ctx context.Context, at place.Place, meter *put.Meter) (driver.Bucke
 	return &bucket{blob: b, meter: meter}, nil
 }
 
-// authenticateGS gives an opener the credentials of this machine. If there are none, each request fails and says so,
-// as those of the other stores do: a recorder starts without an upload, too.
-func authenticateGS(ctx context.Context, o *gcsblob.URLOpener, transport http.RoundTripper, universe string) error {
+// authenticateGS gives an opener the credentials of this machine. If there are none, each request fails
+// and says so, as those of the other stores do: a recorder starts without an upload, too.
+func authenticateGS(ctx context.Context, o *gcsblob.URLOpener, transport http.RoundTripper,
+	universe string) error {
 	creds, err := gcp.DefaultCredentialsWithParams(ctx, google.CredentialsParams{UniverseDomain: universe})
 	if err == nil {
 		o.TokenSource = creds.TokenSource

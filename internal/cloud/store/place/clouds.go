@@ -8,8 +8,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/text/lazyre"
 )
 
-// The texts of the errors that the SDKs of Google and Azure make of a response. Their types are in builds with
-// tags only.
+// The texts of the errors that the SDKs of Google and Azure make of a response. Their types are in builds
+// with tags only.
 var (
 	googleResponse = lazyre.New(`googleapi: (?:Error|got HTTP response code) (\d{3})(?:: ([^\n]*?)(?:, \w+)?)?(?: with body|\n|$)`)
 	azureResponse  = lazyre.New(`(?s)RESPONSE (\d{3}): .*?\nERROR CODE: (\w+)`)
@@ -17,8 +17,8 @@ var (
 	noKeyFile      = lazyre.New(`error getting credentials using \w+ environment variable: ([^\n]*)`)
 )
 
-// explainCloud explains the response of a store of Google or Azure, and reports whether it did. The driver calls
-// the denial of a permission by Google a missing object.
+// explainCloud explains the response of a store of Google or Azure, and reports whether it did. The
+// driver calls the denial of a permission by Google a missing object.
 func (p Place) explainCloud(e *Error) bool {
 	text := e.Err.Error()
 	if found := noKeyFile().FindStringSubmatch(text); found != nil {
@@ -26,7 +26,9 @@ func (p Place) explainCloud(e *Error) bool {
 		return true
 	}
 	if found := noToken().FindStringSubmatch(text); found != nil {
-		e.kind, e.Reason, e.Advice = ErrDenied, "Google does not accept the key: "+clip(strings.ReplaceAll(found[1], "\n", ", ")), credentialAdvice(p.URL.Scheme)
+		e.kind, e.Reason, e.Advice = ErrDenied,
+			"Google does not accept the key: "+clip(strings.ReplaceAll(found[1], "\n", ", ")),
+			credentialAdvice(p.URL.Scheme)
 		if strings.Contains(found[0], `Post "`) { // the request failed
 			p.noResponse(e, "Google's server of tokens is not reachable: "+clip(found[1]))
 		}
@@ -47,7 +49,8 @@ func (p Place) explainCloud(e *Error) bool {
 	e.Reason = "the store says " + clip(secrets().ReplaceAllString(said, "$1=…"))
 	switch {
 	case status == http.StatusUnauthorized, said == "AuthenticationFailed":
-		e.kind, e.Advice = ErrDenied, "the store does not accept the credentials: "+credentialAdvice(p.URL.Scheme)
+		e.kind, e.Advice = ErrDenied,
+			"the store does not accept the credentials: "+credentialAdvice(p.URL.Scheme)
 	case status == http.StatusForbidden:
 		e.kind, e.Advice = ErrDenied, cloudPermission[p.URL.Scheme]
 	case said == "ContainerNotFound", strings.Contains(said, "bucket does not exist"):

@@ -29,8 +29,8 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.URL + ": " + e.MessageWithoutPlace() }
 
-// MessageWithoutPlace returns the text without the URL. Package wording finds errors of stores by this method: its
-// name is long, so that no error of a library has it by chance.
+// MessageWithoutPlace returns the text without the URL. Package wording finds errors of stores by this
+// method: its name is long, so that no error of a library has it by chance.
 func (e *Error) MessageWithoutPlace() string {
 	if e.Advice != "" {
 		return e.Reason + ": " + e.Advice
@@ -103,12 +103,17 @@ func (p Place) Explain(err error) error {
 		e.kind, e.Reason, e.Advice = ErrDenied, "no credentials were found", credentialAdvice(p.URL.Scheme)
 	case errors.Is(err, ErrDenied), strings.Contains(text, "decode account key"):
 		e.kind, e.Advice = ErrDenied, credentialAdvice(p.URL.Scheme)
-	case p.URL.Scheme == SchemeS3 && (strings.Contains(text, "Missing Region") || strings.Contains(text, "Invalid region: region was not a valid DNS name") || strings.Contains(text, "invalid region")):
-		e.Reason, e.Advice = "the region of the bucket is not known", "set AWS_REGION, or add ?region=NAME to the URL"
+	case p.URL.Scheme == SchemeS3 &&
+		(strings.Contains(text, "Missing Region") ||
+			strings.Contains(text, "Invalid region: region was not a valid DNS name") ||
+			strings.Contains(text, "invalid region")):
+		e.Reason, e.Advice = "the region of the bucket is not known",
+			"set AWS_REGION, or add ?region=NAME to the URL"
 	case name == "PermanentRedirect" || name == "AuthorizationHeaderMalformed" || name == "301":
 		e.Advice = "the bucket is in another region: set AWS_REGION, or ?region=NAME in the URL"
 	case strings.Contains(text, "checksum did not match"): // of the SDK of S3
-		e.Reason, e.Advice = "the content does not match the checksum that the store has of it", "the object is damaged: upload the bag again"
+		e.Reason, e.Advice = "the content does not match the checksum that the store has of it",
+			"the object is damaged: upload the bag again"
 	case unavailable(err):
 		e.kind = ErrUnreachable
 	default:
@@ -133,7 +138,8 @@ func (p Place) explainCertificate(e *Error) bool {
 	var path *fs.PathError
 	switch {
 	case p.URL.Scheme == SchemeS3 && errors.As(e.Err, &path) && path.Path == os.Getenv("AWS_CA_BUNDLE"):
-		e.Reason, e.Advice = path.Error(), "AWS_CA_BUNDLE has to name a PEM file with certificates that this program can read, or to be unset"
+		e.Reason, e.Advice = path.Error(),
+			"AWS_CA_BUNDLE has to name a PEM file with certificates that this program can read, or to be unset"
 	case errors.As(e.Err, &unknown):
 		e.Reason = "the certificate of the server is signed by a CA that is not trusted here"
 		e.Advice = adviceCertFile()
@@ -141,7 +147,8 @@ func (p Place) explainCertificate(e *Error) bool {
 			e.Advice = "add the certificate of that CA to the file that AWS_CA_BUNDLE names, or unset that and set SSL_CERT_FILE"
 		}
 	case errors.As(e.Err, &invalid) && invalid.Reason == x509.Expired:
-		e.Reason, e.Advice = invalid.Error(), "check the clock of this machine, then the certificate of the server"
+		e.Reason, e.Advice = invalid.Error(),
+			"check the clock of this machine, then the certificate of the server"
 	case errors.As(e.Err, &invalid):
 		e.Reason, e.Advice = invalid.Error(), "the server needs another certificate"
 	case errors.As(e.Err, &host):
@@ -177,9 +184,11 @@ func (p Place) explainFile(e *Error) bool {
 	case errors.Is(e.Err, syscall.ENOSPC) || errors.Is(e.Err, syscall.EDQUOT):
 		e.Advice = adviceFull
 	case errors.Is(e.Err, fs.ErrPermission):
-		e.kind, e.Advice = ErrDenied, "give the user of this program access: to the file to read it, to the directory to upload"
+		e.kind, e.Advice = ErrDenied,
+			"give the user of this program access: to the file to read it, to the directory to upload"
 	case errors.Is(e.Err, fs.ErrNotExist):
-		e.kind, e.Reason, e.Advice = ErrNotFound, "no such file", "check the name, and that the disk or network share is mounted"
+		e.kind, e.Reason, e.Advice = ErrNotFound, "no such file",
+			"check the name, and that the disk or network share is mounted"
 		return true
 	default:
 		return false
@@ -190,7 +199,8 @@ func (p Place) explainFile(e *Error) bool {
 const adviceFull = "the store is full: make room there, or raise its quota"
 
 // fullCodes are the error codes of S3 stores without room.
-var fullCodes = []string{"QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded", "InsufficientStorage", "StorageFull"}
+var fullCodes = []string{"QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded",
+	"InsufficientStorage", "StorageFull"}
 
 // deniedAdvice says what to do about the error codes with which S3 stores deny access. All mean
 // that credentials were found.
@@ -202,7 +212,8 @@ var deniedAdvice = map[string]string{
 	"InvalidToken":          "the session token is wrong: check AWS_SESSION_TOKEN",
 	"RequestTimeTooSkewed":  "the clock of this machine is wrong: set it",
 	"AccessDenied":          advicePermission,
-	"Forbidden":             "the key or its secret is wrong, or " + advicePermission, // the response to a HEAD has no more than the status
+	// the response to a HEAD has no more than the status
+	"Forbidden": "the key or its secret is wrong, or " + advicePermission,
 }
 
 const adviceKey = "the store does not know this key: check AWS_ACCESS_KEY_ID, or the profile that it comes from, and the endpoint"
@@ -236,7 +247,8 @@ func unavailable(err error) bool {
 // temporary reports whether a status may change without anybody's help.
 func temporary(status int) bool {
 	switch status {
-	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusTooManyRequests:
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+		http.StatusTooManyRequests:
 		return true
 	}
 	return false
@@ -264,7 +276,8 @@ func reason(err error) string {
 		if api.ErrorMessage() == "" || api.ErrorMessage() == api.ErrorCode() {
 			return "the store says " + api.ErrorCode()
 		}
-		return fmt.Sprintf("the store says %s (%s)", strings.TrimSuffix(api.ErrorMessage(), "."), api.ErrorCode())
+		return fmt.Sprintf("the store says %s (%s)", strings.TrimSuffix(api.ErrorMessage(), "."),
+			api.ErrorCode())
 	}
 	var web *url.Error
 	if errors.As(err, &web) {

@@ -19,9 +19,11 @@ const StallTimeout = 15 * time.Second
 
 // Errors of requests that this program ended, or a server did.
 var (
-	ErrIdle      = errors.New("no progress for two minutes") // of an upload
-	ErrStalled   = fmt.Errorf("nothing came for %v", StallTimeout)
-	ErrBrokenOff = errors.New("the connection broke off") // io.ErrUnexpectedEOF would mean that the object is truncated
+	// of an upload
+	ErrIdle    = errors.New("no progress for two minutes")
+	ErrStalled = fmt.Errorf("nothing came for %v", StallTimeout)
+	// io.ErrUnexpectedEOF would mean that the object is truncated
+	ErrBrokenOff = errors.New("the connection broke off")
 )
 
 // explainNetwork explains why a server sent no response, or none that is HTTP. It leaves other errors as
@@ -40,7 +42,8 @@ func (p Place) explainNetwork(e *Error) {
 		}
 	case errors.Is(e.Err, ErrIdle):
 		p.noResponse(e, e.Reason)
-	case errors.Is(e.Err, ErrStalled), errors.Is(e.Err, ErrBrokenOff): // the store is there, and may be unable to read this object
+	case errors.Is(e.Err, ErrStalled), errors.Is(e.Err, ErrBrokenOff):
+		// the store is there, and may be unable to read this object
 		e.Advice = p.networkAdvice()
 	case errors.Is(e.Err, io.ErrUnexpectedEOF):
 		e.Reason, e.Advice = "the server breaks off in the middle of a response", p.networkAdvice()
@@ -49,13 +52,17 @@ func (p Place) explainNetwork(e *Error) {
 	case endsWithoutResponse(e.Err):
 		p.noResponse(e, "the server closes the connection without a response")
 	case errors.Is(e.Err, http.ErrSchemeMismatch):
-		e.kind, e.Reason, e.Advice = ErrBadResponse, "the server speaks HTTP without TLS", "write http:// in place of https://, or check the port"
+		e.kind, e.Reason, e.Advice = ErrBadResponse, "the server speaks HTTP without TLS",
+			"write http:// in place of https://, or check the port"
 	case errors.As(e.Err, &record):
-		e.kind, e.Reason, e.Advice = ErrBadResponse, "the server does not speak TLS", "check the host and the port"
+		e.kind, e.Reason, e.Advice = ErrBadResponse, "the server does not speak TLS",
+			"check the host and the port"
 	case strings.Contains(e.Err.Error(), `malformed HTTP response "\x15\x03`): // an alert of TLS
-		e.kind, e.Reason, e.Advice = ErrBadResponse, "the server wants TLS", "write https:// in place of http://, or check the port"
+		e.kind, e.Reason, e.Advice = ErrBadResponse, "the server wants TLS",
+			"write https:// in place of http://, or check the port"
 	case strings.Contains(e.Err.Error(), "malformed HTTP"):
-		e.kind, e.Reason, e.Advice = ErrBadResponse, "the server does not speak HTTP", "check the host and the port"
+		e.kind, e.Reason, e.Advice = ErrBadResponse, "the server does not speak HTTP",
+			"check the host and the port"
 	}
 }
 

@@ -27,7 +27,8 @@ const (
 // IsURL reports whether an argument is a URL of a store rather than the name of a local file.
 func IsURL(arg string) bool {
 	scheme, _, ok := strings.Cut(arg, "://")
-	return ok && slices.Contains([]string{SchemeS3, SchemeGS, SchemeAzure, SchemeFile, SchemeHTTP, SchemeHTTPS}, scheme)
+	return ok && slices.Contains([]string{SchemeS3, SchemeGS, SchemeAzure, SchemeFile, SchemeHTTP,
+		SchemeHTTPS}, scheme)
 }
 
 // Remote reports whether an argument is a URL of another machine.
@@ -49,7 +50,8 @@ func Parse(raw string) (Place, error) {
 	switch {
 	case !IsURL(raw):
 		return p, p.Fail(nil, "want s3://, gs://, azblob:// or file://")
-	case u.Scheme != SchemeHTTP && u.Scheme != SchemeHTTPS && (u.User != nil || strings.Contains(u.Query().Get("endpoint"), "@")):
+	case u.Scheme != SchemeHTTP && u.Scheme != SchemeHTTPS &&
+		(u.User != nil || strings.Contains(u.Query().Get("endpoint"), "@")):
 		return p, p.Fail(ErrDenied, "credentials do not belong in the URL: %s", credentialAdvice(u.Scheme))
 	case u.Scheme == SchemeFile && u.Host != "" && u.Host != "localhost":
 		return p, p.Fail(nil, "a file URL has three slashes: file:///%s%s", u.Host, u.Path)
@@ -100,7 +102,8 @@ func (p Place) Endpoint() (name, address string) {
 func (p Place) checkEndpoint() error {
 	name, address := p.Endpoint()
 	u, err := url.Parse(address)
-	if name == "" || err == nil && (u.Scheme == SchemeHTTP || u.Scheme == SchemeHTTPS) && u.Hostname() != "" && validPort(u) {
+	if name == "" || err == nil && (u.Scheme == SchemeHTTP || u.Scheme == SchemeHTTPS) &&
+		u.Hostname() != "" && validPort(u) {
 		return nil
 	}
 	return p.Fail(nil, "%s is not the address of a store: want http://HOST:PORT or https://HOST", name)

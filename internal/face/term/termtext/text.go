@@ -132,9 +132,9 @@ func Problem(text string) Part { return Red.Part(Sign + " " + text) }
 // Warning is a part about a state that the user should know of.
 func Warning(text string) Part { return Yellow.Part(Sign + " " + text) }
 
-// Flow puts parts into lines of w columns, at most as many as lines says, and then as many of extra as fit into the
-// last line. It leaves out parts without text, and parts for which there is no room; only the first part is clipped
-// instead.
+// Flow puts parts into lines of w columns, at most as many as lines says, and then as many of extra as
+// fit into the last line. It leaves out parts without text, and parts for which there is no room; only
+// the first part is clipped instead.
 func (p Pen) Flow(parts []Part, w, lines int, extra ...Part) []string {
 	const gap = "   "
 	var all []string
@@ -155,8 +155,8 @@ func (p Pen) Flow(parts []Part, w, lines int, extra ...Part) []string {
 	return all
 }
 
-// Rule returns the line between the log and the frame: the state, the first of the times for which there is room, and a
-// name.
+// Rule returns the line between the log and the frame: the state, the first of the times for which there
+// is room, and a name.
 func (p Pen) Rule(w int, state string, as Style, name string, times ...string) string {
 	state = Head(state, w)
 	left, line := w-Width(state), p.Write(state, as)

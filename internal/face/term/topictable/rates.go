@@ -87,6 +87,6 @@ func (r *Rates) Over(topic string, samples int) (hz, bytes float64) {
 	return growth(now.Messages, before.Messages) / d, growth(now.Bytes, before.Bytes) / d
 }
 
-// growth returns by how much a counter has grown; zero if it was replaced by a new one, as that of a topic that comes
-// back. Skip may have shifted both values below zero.
+// growth returns by how much a counter has grown; zero if it was replaced by a new one, as that of a
+// topic that comes back. Skip may have shifted both values below zero.
 func growth(now, before uint64) float64 { return float64(max(0, int64(now-before))) }

@@ -98,7 +98,8 @@ func (g *Table[R]) others(rest []R) []termtext.Part {
 		h, b, n := g.Load(&rest[i])
 		hz, bytes, lost = hz+h, bytes+b, lost+n
 	}
-	parts := termtext.Normal.Parts(fmt.Sprintf("and %d more", len(rest)), termtext.Short(hz)+" Hz", termtext.PerSecond(bytes))
+	parts := termtext.Normal.Parts(fmt.Sprintf("and %d more", len(rest)), termtext.Short(hz)+" Hz",
+		termtext.PerSecond(bytes))
 	if lost > 0 {
 		parts = slices.Insert(parts, 1, termtext.Problem(termtext.Count(lost)+" "+g.Lost))
 	}

@@ -1,5 +1,5 @@
-// Package stream writes answers that may take longer than the deadlines of the server's connections, to clients that keep
-// reading.
+// Package stream writes answers that may take longer than the deadlines of the server's connections, to
+// clients that keep reading.
 package stream
 
 import (
@@ -10,8 +10,8 @@ import (
 // writeTimeout bounds one write; a slower client is disconnected.
 const writeTimeout = 30 * time.Second
 
-// Stream is an answer that may take long, or comes in parts. It sets a deadline for each write, instead of one for the
-// whole answer.
+// Stream is an answer that may take long, or comes in parts. It sets a deadline for each write, instead
+// of one for the whole answer.
 type Stream struct {
 	http.ResponseWriter
 	Begun bool // something was written

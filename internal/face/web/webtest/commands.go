@@ -12,11 +12,12 @@ import (
 	"github.com/gorosbag/gorosbag/internal/face/command"
 )
 
-// commandName matches the name of a command in the first cell of a row, where only the first name has its path.
+// commandName matches the name of a command in the first cell of a row, where only the first name has its
+// path.
 var commandName = regexp.MustCompile("`(?:POST /api/v1/)?([a-z_]+)`")
 
-// CheckCommands checks that the commands of a program that are reached over HTTP are those in its table of a page of the
-// documentation.
+// CheckCommands checks that the commands of a program that are reached over HTTP are those in its table
+// of a page of the documentation.
 func CheckCommands(t *testing.T, program string, all []command.Command, page string) {
 	t.Helper()
 	text, err := os.ReadFile(page) //nolint:gosec // of the test

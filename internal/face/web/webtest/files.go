@@ -14,11 +14,12 @@ var (
 	addresses  = regexp.MustCompile(`http://[^"]*`)
 	// forbidden matches code that would make text of peers a part of the page, or load something from another
 	// server.
-	forbidden = []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "https:", "@import", "url(", "style=", "onclick", " javascript:"}
+	forbidden = []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "https:",
+		"@import", "url(", "style=", "onclick", " javascript:"}
 )
 
-// CheckFiles checks the files of a page, and the page that is made of them: what they load is served, and nothing comes
-// from elsewhere.
+// CheckFiles checks the files of a page, and the page that is made of them: what they load is served, and
+// nothing comes from elsewhere.
 func CheckFiles(t *testing.T, c *Client, folder string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*"))
@@ -42,7 +43,8 @@ func CheckFiles(t *testing.T, c *Client, folder string) {
 				t.Errorf("%s: %q", file, address)
 			}
 		}
-		if path := "/static/" + filepath.Base(file); filepath.Ext(file) == ".html" && c.Get(path).Status != http.StatusNotFound {
+		if path := "/static/" + filepath.Base(file); filepath.Ext(file) == ".html" &&
+			c.Get(path).Status != http.StatusNotFound {
 			t.Errorf("%s is served", path)
 		}
 	}

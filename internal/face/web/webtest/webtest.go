@@ -37,7 +37,8 @@ type Answer struct {
 // Options returns the options of a server whose master answers.
 func Options() web.Options {
 	return web.Options{
-		Listen: "127.0.0.1:0", Node: "/node", Version: "1.2.3", MasterUp: func() bool { return true }, Unread: func() (now, ever string) { return "", "" }, Log: zap.NewNop(),
+		Listen: "127.0.0.1:0", Node: "/node", Version: "1.2.3", MasterUp: func() bool { return true },
+		Unread: func() (now, ever string) { return "", "" }, Log: zap.NewNop(),
 	}
 }
 

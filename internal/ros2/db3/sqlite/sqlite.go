@@ -1,4 +1,5 @@
-// Package sqlite has package db3 read and write databases: a program that does so imports it, and no other links SQLite.
+// Package sqlite has package db3 read and write databases: a program that does so imports it, and no
+// other links SQLite.
 package sqlite
 
 import (

@@ -17,7 +17,8 @@ type description struct {
 }
 
 func newDescription() description {
-	return description{channels: map[live.ChannelID]string{}, topics: map[string]live.ChannelID{}, notices: map[string]string{}}
+	return description{channels: map[live.ChannelID]string{}, topics: map[string]live.ChannelID{},
+		notices: map[string]string{}}
 }
 
 // update compares channels with the description, and changes the description to them; the caller sends the
@@ -53,7 +54,8 @@ func (d *description) updateNotices(notices map[string]string) (messages [][]byt
 	}
 	for _, topic := range slices.Sorted(maps.Keys(notices)) {
 		if d.notices[topic] != notices[topic] {
-			messages = append(messages, encodeStatus(levelWarning, plain(notices[topic]), noticeID+plain(topic)))
+			messages = append(messages,
+				encodeStatus(levelWarning, plain(notices[topic]), noticeID+plain(topic)))
 		}
 	}
 	d.notices = notices

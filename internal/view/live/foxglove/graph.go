@@ -20,7 +20,8 @@ type graphCache struct {
 func newGraphCache() graphCache { return graphCache{turn: make(chan struct{}, 1)} }
 
 // get returns the graph, and reads it from the master if the stored graph is older than maxAge.
-func (c *graphCache) get(ctx context.Context, maxAge time.Duration, read func(context.Context) (live.Graph, error)) (live.Graph, error) {
+func (c *graphCache) get(ctx context.Context, maxAge time.Duration,
+	read func(context.Context) (live.Graph, error)) (live.Graph, error) {
 	select {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
@@ -67,7 +68,8 @@ func (s *session) watchGraph(ctx context.Context) {
 // compare returns the update that changes one graph to another.
 func compare(old, now live.Graph) (u graphUpdate, changed bool) {
 	u = graphUpdate{
-		Op: "connectionGraphUpdate", Published: []publishedBy{}, Subscribed: []subscribedBy{}, Services: []providedBy{}, Topics: []string{}, Gone: []string{},
+		Op: "connectionGraphUpdate", Published: []publishedBy{}, Subscribed: []subscribedBy{},
+		Services: []providedBy{}, Topics: []string{}, Gone: []string{},
 	}
 	for name, nodes := range different(old.Publishers, now.Publishers) {
 		u.Published = append(u.Published, publishedBy{name, nodes})

@@ -120,7 +120,8 @@ func encodeRemoveStatus(id string) []byte {
 func encodeAdvertise(channels []live.Channel) (messages [][]byte) {
 	for first := true; first || len(channels) > 0; first = false {
 		batch, bytes := []channel{}, 0
-		for len(channels) > 0 && len(batch) < advertisedAtOnce && (len(batch) == 0 || bytes+len(channels[0].Definition) <= advertisedBytesAtOnce) {
+		for len(channels) > 0 && len(batch) < advertisedAtOnce &&
+			(len(batch) == 0 || bytes+len(channels[0].Definition) <= advertisedBytesAtOnce) {
 			bytes += len(channels[0].Definition)
 			batch = append(batch, channelOf(&channels[0]))
 			channels = channels[1:]

@@ -2,10 +2,10 @@
 // subprotocols foxglove.sdk.v1 and foxglove.websocket.v1 of WebSocket. Viewers see, and control
 // playback where there is one; publishing, parameters, services and assets are refused.
 //
-// A Server owns the upgraded connections, and the description that each viewer was sent. The caller of ServeHTTP has
-// authorized the request and checked its origin. Viewers see a live.Source, and no viewer, however slow or hostile,
-// makes the source wait. The memory for each viewer is bounded: for frames by live.Limits, for requests by
-// maxRequestBytes.
+// A Server owns the upgraded connections, and the description that each viewer was sent. The caller of
+// ServeHTTP has authorized the request and checked its origin. Viewers see a live.Source, and no viewer,
+// however slow or hostile, makes the source wait. The memory for each viewer is bounded: for frames by
+// live.Limits, for requests by maxRequestBytes.
 //
 // Decisions: ADR 0112.
 package foxglove
@@ -51,29 +51,38 @@ type Server struct {
 
 // timing has the intervals and timeouts of a viewer's connection. Tests shorten them.
 type timing struct {
-	stalled  time.Duration // time without progress of a write, or without a pong, until the viewer is disconnected
-	ping     time.Duration // time without a sent or received byte, until a ping is sent
-	farewell time.Duration // most time for the last status and the close handshake
-	graph    time.Duration // interval at which the connection graph is read
-	skipping time.Duration // time without a skipped message, until the warning is removed
-	seek     time.Duration // most time for the jump that a request causes
+	// time without progress of a write, or without a pong, until the viewer is disconnected
+	stalled time.Duration
+	// time without a sent or received byte, until a ping is sent
+	ping time.Duration
+	// most time for the last status and the close handshake
+	farewell time.Duration
+	// interval at which the connection graph is read
+	graph time.Duration
+	// time without a skipped message, until the warning is removed
+	skipping time.Duration
+	// most time for the jump that a request causes
+	seek time.Duration
 }
 
 func defaultTiming() timing {
-	return timing{stalled: 3 * time.Minute, ping: 20 * time.Second, farewell: 500 * time.Millisecond, graph: 5 * time.Second, skipping: 10 * time.Second, seek: 2 * time.Second}
+	return timing{stalled: 3 * time.Minute, ping: 20 * time.Second, farewell: 500 * time.Millisecond,
+		graph: 5 * time.Second, skipping: 10 * time.Second, seek: 2 * time.Second}
 }
 
 // New returns a server of a source. The caller closes it.
 func New(source live.Source, log *zap.Logger) *Server {
 	life, end := context.WithCancelCause(context.Background())
-	return &Server{source: source, log: log, timing: defaultTiming(), life: life, end: end, graph: newGraphCache(), sessions: map[*session]bool{}}
+	return &Server{source: source, log: log, timing: defaultTiming(), life: life, end: end,
+		graph: newGraphCache(), sessions: map[*session]bool{}}
 }
 
 // ServeHTTP upgrades a request, and serves the viewer until it leaves.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	protocol := offeredProtocol(r.Header)
 	if protocol == "" {
-		http.Error(w, "the viewer must offer the WebSocket subprotocol "+sdkProtocol+" or "+oldProtocol, http.StatusBadRequest)
+		http.Error(w, "the viewer must offer the WebSocket subprotocol "+sdkProtocol+" or "+oldProtocol,
+			http.StatusBadRequest)
 		return
 	}
 	if !s.begin() {
@@ -88,12 +97,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		InsecureSkipVerify: true, // the caller has checked the origin by rules of its own
 	})
 	if err != nil {
-		s.log.Debug("no upgrade to WebSocket", loglimit.OnRequest(), zap.String("peer", r.RemoteAddr), zap.Error(err))
+		s.log.Debug("no upgrade to WebSocket", loglimit.OnRequest(), zap.String("peer", r.RemoteAddr),
+			zap.Error(err))
 		return
 	}
 	c := newConn(ws, up.wire)
 	session := &session{
-		server: s, conn: c, peer: r.RemoteAddr, since: since, sdk: strings.EqualFold(ws.Subprotocol(), sdkProtocol),
+		server: s, conn: c, peer: r.RemoteAddr, since: since,
+		sdk:  strings.EqualFold(ws.Subprotocol(), sdkProtocol),
 		subs: newSubscriptions(), control: make(chan []byte, maxControl), answers: newMailbox(),
 	}
 	session.serve(s.life) //nolint:contextcheck // an upgraded connection outlives its request
@@ -109,12 +120,14 @@ func (s *Server) begin() bool {
 	return !s.closed
 }
 
-// offeredProtocol returns the first subprotocol that a request offers and the server knows; empty if there is none.
-// A viewer lists what it prefers first: some offer sdkProtocol, too, without knowing all of it.
+// offeredProtocol returns the first subprotocol that a request offers and the server knows; empty if
+// there is none. A viewer lists what it prefers first: some offer sdkProtocol, too, without knowing all
+// of it.
 func offeredProtocol(h http.Header) string {
 	for _, list := range h.Values("Sec-WebSocket-Protocol") {
 		for name := range strings.SplitSeq(list, ",") {
-			if i := slices.IndexFunc(subprotocols, func(p string) bool { return strings.EqualFold(p, strings.TrimSpace(name)) }); i >= 0 {
+			if i := slices.IndexFunc(subprotocols,
+				func(p string) bool { return strings.EqualFold(p, strings.TrimSpace(name)) }); i >= 0 {
 				return subprotocols[i]
 			}
 		}

@@ -80,11 +80,12 @@ func (s *session) serve(life context.Context) {
 	s.conn.close() // which ends the reader
 	reading.Wait()
 	stats := viewer.Stats()
-	log.Info("viewer disconnected", loglimit.OnRequest(), zap.Uint64("messages", stats.Messages), zap.Uint64("skipped", stats.Skipped), zap.String("why", reason(err, s.server.timing.stalled)))
+	log.Info("viewer disconnected", loglimit.OnRequest(), zap.Uint64("messages", stats.Messages),
+		zap.Uint64("skipped", stats.Skipped), zap.String("why", reason(err, s.server.timing.stalled)))
 }
 
-// reason returns why the connection of a viewer has ended, as a text for the log: without the addresses of the sockets,
-// and without the prefixes of the libraries. stalled is timing.stalled.
+// reason returns why the connection of a viewer has ended, as a text for the log: without the addresses
+// of the sockets, and without the prefixes of the libraries. stalled is timing.stalled.
 func reason(err error, stalled time.Duration) string {
 	var system *os.SyscallError
 	switch {

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// writePiece is the number of bytes of one write. A viewer that reads a piece within timing.stalled is alive.
+	// writePiece is the number of bytes of one write. A viewer that reads a piece within timing.stalled
+	// is alive.
 	writePiece = 64 << 10
 
 	// heldBytes is the number of bytes that Write collects before it writes them to the socket: messages are
@@ -72,7 +73,8 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 
 func newWire(conn net.Conn, stalled time.Duration) *wire {
 	life, end := context.WithCancel(context.Background())
-	w := &wire{Conn: conn, stalled: stalled, reading: rate.NewLimiter(readRate, readBurst), life: life, end: end, dirty: make(chan struct{}, 1)}
+	w := &wire{Conn: conn, stalled: stalled, reading: rate.NewLimiter(readRate, readBurst), life: life,
+		end: end, dirty: make(chan struct{}, 1)}
 	w.lastRead.Store(time.Now().UnixNano())
 	return w
 }

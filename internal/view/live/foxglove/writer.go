@@ -287,8 +287,8 @@ func (w *writer) look() error {
 	return nil
 }
 
-// tellSkips warns the viewer once when messages are skipped, and removes the warning when no message was skipped
-// for timing.skipping.
+// tellSkips warns the viewer once when messages are skipped, and removes the warning when no message was
+// skipped for timing.skipping.
 func (w *writer) tellSkips(now time.Time) error {
 	stats := w.s.viewer.Stats()
 	k := &w.skips

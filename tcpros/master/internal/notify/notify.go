@@ -121,7 +121,8 @@ func (n *Notifier) Send(uri string, x *Notice) {
 	}
 	q.byKey[x.Key] = q.pending.PushBack(&queued{Notice: x})
 	if q.pending.Len() > maxPending {
-		n.log.Warn("too many notices for a node, notice dropped", zap.String("uri", uri), zap.String("what", q.pop().Key))
+		n.log.Warn("too many notices for a node, notice dropped", zap.String("uri", uri),
+			zap.String("what", q.pop().Key))
 	}
 	if !running {
 		// owner: notifier.close; ends when the queue is empty or ctx is done.

@@ -16,9 +16,12 @@ import (
 
 // Bounds of the messages that peers have not read yet.
 const (
-	smallMessage  = 16 << 10        // bytes; smaller messages are not counted, since connections and calls are limited
-	OutgoingBytes = 16 << 20        // bytes of larger messages in memory; a single message may exceed the limit
-	slowAfter     = 2 * time.Second // a message that is in memory for longer is revoked when others wait
+	// bytes; smaller messages are not counted, since connections and calls are limited
+	smallMessage = 16 << 10
+	// bytes of larger messages in memory; a single message may exceed the limit
+	OutgoingBytes = 16 << 20
+	// a message that is in memory for longer is revoked when others wait
+	slowAfter = 2 * time.Second
 )
 
 // Budget bounds the memory of encoded messages while peers read them. Peers that get the same
@@ -50,7 +53,8 @@ type Message struct {
 // New returns a budget with nothing in memory.
 func New() *Budget {
 	return &Budget{
-		turn: make(chan struct{}, 1), inUse: map[*Message]struct{}{}, shared: map[string]*Message{}, freed: make(chan struct{}),
+		turn: make(chan struct{}, 1), inUse: map[*Message]struct{}{}, shared: map[string]*Message{},
+		freed: make(chan struct{}),
 	}
 }
 
@@ -58,7 +62,8 @@ func New() *Budget {
 // xmlrpc.ErrLimit if the message has more than room bytes. Messages with the same identity are
 // equal; an empty identity stands for a message that nobody shares. Get has no message in memory
 // while it waits. The caller calls Message.Begin, and later the function that Begin returns.
-func (o *Budget) Get(ctx context.Context, identity func() string, encode func(room int64) ([]byte, error)) (*Message, error) {
+func (o *Budget) Get(ctx context.Context, identity func() string,
+	encode func(room int64) ([]byte, error)) (*Message, error) {
 	if m := o.share(identity()); m != nil {
 		return m, nil
 	}

@@ -17,8 +17,8 @@ type Profile map[string]string
 // profiles are the sections of both files, by name.
 type profiles map[string]Profile
 
-// readProfiles reads the files of the AWS tools. Files that are not there have no profiles. In the file of credentials
-// stands what both have.
+// readProfiles reads the files of the AWS tools. Files that are not there have no profiles. In the file
+// of credentials stands what both have.
 func readProfiles() (profiles, error) {
 	all := profiles{}
 	home, _ := os.UserHomeDir()
@@ -38,8 +38,8 @@ func readProfiles() (profiles, error) {
 	return all, nil
 }
 
-// read adds the profiles of a file, whose sections but "default" have a prefix. Sections without it are of something
-// else. Lines that are indented belong to a list, of which nothing is needed here.
+// read adds the profiles of a file, whose sections but "default" have a prefix. Sections without it are
+// of something else. Lines that are indented belong to a list, of which nothing is needed here.
 func (p profiles) read(path, prefix string) error {
 	f, err := os.Open(path) //nolint:gosec // the user names the file
 	if err != nil {
@@ -50,7 +50,8 @@ func (p profiles) read(path, prefix string) error {
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		line := strings.TrimSpace(lines.Text())
-		if line == "" || line[0] == '#' || line[0] == ';' || lines.Text()[0] == ' ' || lines.Text()[0] == '\t' {
+		if line == "" || line[0] == '#' || line[0] == ';' || lines.Text()[0] == ' ' ||
+			lines.Text()[0] == '\t' {
 			continue
 		}
 		if line[0] == '[' {
@@ -78,8 +79,8 @@ func (p profiles) read(path, prefix string) error {
 	return lines.Err()
 }
 
-// ReadProfile returns the profile of a name; an empty name stands for that of the environment, or "default". Only a
-// profile that is named has to be there.
+// ReadProfile returns the profile of a name; an empty name stands for that of the environment, or
+// "default". Only a profile that is named has to be there.
 func ReadProfile(name string) (Profile, error) {
 	all, err := readProfiles()
 	if err != nil {

@@ -55,8 +55,8 @@ func (p *Provider) Credentials(ctx context.Context) (Credentials, error) {
 	return c, err
 }
 
-// Forget has the next call look for credentials again, unless it has found others than these meanwhile. It reports
-// whether that may help: credentials without an end stay what they are.
+// Forget has the next call look for credentials again, unless it has found others than these meanwhile.
+// It reports whether that may help: credentials without an end stay what they are.
 func (p *Provider) Forget(ended Credentials) bool {
 	if ended.Expires.IsZero() {
 		return false
@@ -124,8 +124,10 @@ func fromEnvironment() Credentials {
 const maxProfiles = 10
 
 // fromProfile returns the credentials that a profile has or names; none if it has none.
-func (p *Provider) fromProfile(ctx context.Context, all profiles, section Profile, depth int) (Credentials, error) {
-	keys := Credentials{Key: section["aws_access_key_id"], Secret: section["aws_secret_access_key"], Token: section["aws_session_token"]}
+func (p *Provider) fromProfile(ctx context.Context, all profiles, section Profile, depth int) (Credentials,
+	error) {
+	keys := Credentials{Key: section["aws_access_key_id"], Secret: section["aws_secret_access_key"],
+		Token: section["aws_session_token"]}
 	role, source := section["role_arn"] != "", section["source_profile"]
 	switch {
 	case depth > maxProfiles:
@@ -136,7 +138,8 @@ func (p *Provider) fromProfile(ctx context.Context, all profiles, section Profil
 			return Credentials{}, err
 		}
 		base := keys
-		if own := from["aws_access_key_id"]; own == "" || own != keys.Key { // not a profile that is its own source
+		// not a profile that is its own source
+		if own := from["aws_access_key_id"]; own == "" || own != keys.Key {
 			if base, err = p.fromProfile(ctx, all, from, depth+1); err != nil {
 				return Credentials{}, err
 			}
@@ -153,8 +156,9 @@ func (p *Provider) fromProfile(ctx context.Context, all profiles, section Profil
 	case keys.Key != "":
 		return keys, nil
 	case section["sso_session"] != "" || section["sso_start_url"] != "":
-		return Credentials{}, errors.New("the profile is one of IAM Identity Center (SSO), which is not supported: give the profile " +
-			"credential_process = aws configure export-credentials --profile NAME --format process")
+		return Credentials{},
+			errors.New("the profile is one of IAM Identity Center (SSO), which is not supported: give the profile " +
+				"credential_process = aws configure export-credentials --profile NAME --format process")
 	case section["credential_process"] != "":
 		return fromProcess(ctx, section["credential_process"])
 	}

@@ -32,7 +32,8 @@ var ErrAway = errors.New("the service for roles is not available")
 func (p *Provider) assume(ctx context.Context, c Credentials, role Profile) (Credentials, error) {
 	switch {
 	case role["mfa_serial"] != "":
-		return Credentials{}, errors.New("the role of the profile needs a second factor (mfa_serial), for which nobody is here")
+		return Credentials{},
+			errors.New("the role of the profile needs a second factor (mfa_serial), for which nobody is here")
 	case c.Key == "":
 		return Credentials{}, ErrNone
 	}
@@ -46,12 +47,14 @@ func (p *Provider) assumeWithToken(ctx context.Context, role Profile) (Credentia
 	if err != nil {
 		return Credentials{}, err
 	}
-	form := url.Values{"Action": {"AssumeRoleWithWebIdentity"}, "WebIdentityToken": {strings.TrimSpace(string(token))}}
+	form := url.Values{"Action": {"AssumeRoleWithWebIdentity"},
+		"WebIdentityToken": {strings.TrimSpace(string(token))}}
 	return p.askSTS(ctx, nil, form, role)
 }
 
 // askSTS asks the service that gives out roles.
-func (p *Provider) askSTS(ctx context.Context, with *Credentials, form url.Values, role Profile) (Credentials, error) {
+func (p *Provider) askSTS(ctx context.Context, with *Credentials, form url.Values, role Profile) (Credentials,
+	error) {
 	form.Set("Version", "2011-06-15")
 	form.Set("RoleArn", role["role_arn"])
 	form.Set("RoleSessionName", cmp.Or(role["role_session_name"], "gorosbag"))
@@ -66,11 +69,13 @@ func (p *Provider) askSTS(ctx context.Context, with *Credentials, form url.Value
 	if strings.HasPrefix(region, "cn-") {
 		domain += ".cn"
 	}
-	address := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_STS"), os.Getenv("AWS_ENDPOINT_URL"), "https://sts."+region+"."+domain)
+	address := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_STS"), os.Getenv("AWS_ENDPOINT_URL"),
+		"https://sts."+region+"."+domain)
 	body := []byte(form.Encode())
 	ctx, cancel := context.WithTimeout(ctx, roleTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(address, "/")+"/", bytes.NewReader(body)) //nolint:gosec // the environment names the service
+	address = strings.TrimSuffix(address, "/") + "/"
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body)) //nolint:gosec // the environment names the service
 	if err != nil {
 		return Credentials{}, errors.New("the address of the service for roles is no URL")
 	}
@@ -93,7 +98,9 @@ func (p *Provider) askSTS(ctx context.Context, with *Credentials, form url.Value
 		Reason string         `xml:"Error>Message"`
 	}
 	if err := xml.Unmarshal(text, &answer); err != nil || status != http.StatusOK { //nolint:gosec // into texts
-		return Credentials{}, fmt.Errorf("the role %s is refused: %s %s (status %d)", role["role_arn"], answer.Code, answer.Reason, status)
+		return Credentials{},
+			fmt.Errorf("the role %s is refused: %s %s (status %d)", role["role_arn"], answer.Code,
+				answer.Reason, status)
 	}
 	got := cmp.Or(answer.Own, answer.Token)
 	if got.AccessKeyID == "" || got.SecretAccessKey == "" {
@@ -127,8 +134,8 @@ const (
 	machineAddress   = "http://169.254.169.254"
 )
 
-// local returns a client for services of this machine: without a proxy, without long waits where there is none, and
-// without redirects, which would lead tokens elsewhere.
+// local returns a client for services of this machine: without a proxy, without long waits where there is
+// none, and without redirects, which would lead tokens elsewhere.
 func local() *http.Client {
 	return &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
 		DialContext: (&net.Dialer{Timeout: time.Second}).DialContext, DisableKeepAlives: true,
@@ -152,21 +159,24 @@ func (p *Provider) fromContainer(ctx context.Context) (Credentials, error) {
 		}
 		token = strings.TrimSpace(string(text))
 	}
-	return ask(ctx, http.MethodGet, address, map[string]string{"Authorization": token}, "the service of the container")
+	return ask(ctx, http.MethodGet, address, map[string]string{"Authorization": token},
+		"the service of the container")
 }
 
-// fromEC2 asks the service that a machine of EC2 has for its programs. Its token does not reach containers, unless the
-// machine is set up for that: then the answers may be had without.
+// fromEC2 asks the service that a machine of EC2 has for its programs. Its token does not reach
+// containers, unless the machine is set up for that: then the answers may be had without.
 func (p *Provider) fromEC2(ctx context.Context) (Credentials, error) {
 	if strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "true") {
 		return Credentials{}, ErrNone
 	}
 	base := cmp.Or(os.Getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT"), machineAddress)
 	base = strings.TrimSuffix(base, "/") + "/latest/"
-	token, err := text(ctx, http.MethodPut, base+"api/token", map[string]string{"X-Aws-Ec2-Metadata-Token-Ttl-Seconds": "300"})
+	token, err := text(ctx, http.MethodPut, base+"api/token",
+		map[string]string{"X-Aws-Ec2-Metadata-Token-Ttl-Seconds": "300"})
 	var op *net.OpError
 	away := errors.As(err, &op) && op.Op == "dial" // not a machine of EC2
-	if err != nil && (away || ctx.Err() != nil || strings.EqualFold(os.Getenv("AWS_EC2_METADATA_V1_DISABLED"), "true")) {
+	if err != nil &&
+		(away || ctx.Err() != nil || strings.EqualFold(os.Getenv("AWS_EC2_METADATA_V1_DISABLED"), "true")) {
 		return Credentials{}, fmt.Errorf("%w (%w)", ErrNone, err)
 	}
 	header := map[string]string{"X-Aws-Ec2-Metadata-Token": token}
@@ -180,7 +190,8 @@ func (p *Provider) fromEC2(ctx context.Context) (Credentials, error) {
 }
 
 // ask returns the credentials that a service of this machine has.
-func ask(ctx context.Context, method, address string, header map[string]string, of string) (Credentials, error) {
+func ask(ctx context.Context, method, address string, header map[string]string, of string) (Credentials,
+	error) {
 	said, err := text(ctx, method, address, header)
 	if err != nil {
 		return Credentials{}, err

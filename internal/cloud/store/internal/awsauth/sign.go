@@ -1,8 +1,8 @@
 // Package awsauth finds credentials of AWS where its own tools keep them, and signs requests with them.
 //
-// It knows keys in the environment and in files, roles (with keys, with a web identity, of a container, of a machine of
-// EC2), and programs that print credentials. It does not know sessions of IAM Identity Center: a program can print theirs.
-// It logs nothing, and no secret is part of an error.
+// It knows keys in the environment and in files, roles (with keys, with a web identity, of a container,
+// of a machine of EC2), and programs that print credentials. It does not know sessions of IAM Identity
+// Center: a program can print theirs. It logs nothing, and no secret is part of an error.
 package awsauth
 
 import (
@@ -33,10 +33,11 @@ const (
 )
 
 // unsigned are headers that the client or a proxy may change.
-var unsigned = []string{"Authorization", "User-Agent", "Accept-Encoding", "Content-Length", "Connection", "Expect"}
+var unsigned = []string{"Authorization", "User-Agent", "Accept-Encoding", "Content-Length", "Connection",
+	"Expect"}
 
-// Sign signs a request (AWS Signature Version 4) whose body has the SHA-256 payload, in hexadecimal. It sets the headers
-// that belong to the signature, and the query in the order that they demand.
+// Sign signs a request (AWS Signature Version 4) whose body has the SHA-256 payload, in hexadecimal. It
+// sets the headers that belong to the signature, and the query in the order that they demand.
 func Sign(req *http.Request, payload string, c Credentials, service, region string, now time.Time) {
 	now = now.UTC()
 	req.Header.Set("X-Amz-Date", now.Format(timeLayout))
@@ -62,11 +63,13 @@ func Sign(req *http.Request, payload string, c Credentials, service, region stri
 		headers.WriteString(name + ":" + values[name] + "\n")
 	}
 	signed := strings.Join(names, ";")
-	canonical := strings.Join([]string{req.Method, path, req.URL.RawQuery, headers.String(), signed, payload}, "\n")
+	canonical := strings.Join([]string{req.Method, path, req.URL.RawQuery,
+		headers.String(), signed, payload}, "\n")
 
 	scope := strings.Join([]string{now.Format(dayLayout), region, service, "aws4_request"}, "/")
 	hash := sha256.Sum256([]byte(canonical))
-	text := strings.Join([]string{"AWS4-HMAC-SHA256", now.Format(timeLayout), scope, hex.EncodeToString(hash[:])}, "\n")
+	text := strings.Join([]string{"AWS4-HMAC-SHA256", now.Format(timeLayout), scope,
+		hex.EncodeToString(hash[:])}, "\n")
 	key := []byte("AWS4" + c.Secret)
 	for part := range strings.SplitSeq(scope, "/") {
 		key = sum(key, part)
@@ -90,7 +93,8 @@ func Escape(path string) string {
 	var b strings.Builder
 	for i := range len(path) {
 		switch c := path[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("-._~/", c) >= 0:
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9',
+			strings.IndexByte("-._~/", c) >= 0:
 			b.WriteByte(c)
 		default:
 			b.Write([]byte{'%', hexadecimal[c>>4], hexadecimal[c&15]})

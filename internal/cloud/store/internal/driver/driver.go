@@ -33,9 +33,9 @@ type Object struct {
 	ModTime time.Time
 }
 
-// Bucket is a bucket, container or directory, in which objects have keys. Opening it sends no request. Its errors are
-// what place.Place explains. Fields that a server does not send may end its methods with a run-time error of Go, which
-// response.Survive catches.
+// Bucket is a bucket, container or directory, in which objects have keys. Opening it sends no request.
+// Its errors are what place.Place explains. Fields that a server does not send may end its methods with a
+// run-time error of Go, which response.Survive catches.
 type Bucket interface {
 	// Attributes asks for the attributes of an object.
 	Attributes(ctx context.Context, key string) (Attributes, error)
@@ -43,10 +43,12 @@ type Bucket interface {
 	// Open reads length bytes of an object from offset on; a negative length means to its end.
 	Open(ctx context.Context, key string, offset, length int64) (*Reader, error)
 
-	// List lists the objects whose keys begin with prefix, by key; those in folders below prefix only if deep is set.
+	// List lists the objects whose keys begin with prefix, by key; those in folders below prefix only if
+	// deep is set.
 	List(ctx context.Context, prefix string, deep bool) iter.Seq2[Object, error]
 
-	// PartBytes returns the length of the parts in which Put sends a file, and of which it needs the checksums.
+	// PartBytes returns the length of the parts in which Put sends a file, and of which it needs the
+	// checksums.
 	PartBytes(size int64) int64
 
 	// Put uploads a file. The object appears when it is complete and its checksum matches.

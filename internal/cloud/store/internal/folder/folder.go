@@ -1,7 +1,8 @@
-// Package folder keeps objects in a directory, such as a network share. Beside each object there is a file with its
-// metadata, whose name ends in Suffix.
+// Package folder keeps objects in a directory, such as a network share. Beside each object there is a
+// file with its metadata, whose name ends in Suffix.
 //
-// It never makes the directory: while a share or a disk is not mounted, everything would go to the disk of the system.
+// It never makes the directory: while a share or a disk is not mounted, everything would go to the disk
+// of the system.
 package folder
 
 import (
@@ -54,7 +55,8 @@ func New(at place.Place, meter *put.Meter) (*Folder, error) {
 		case "dir_file_mode":
 			mode, err := strconv.ParseUint(value, 0, 9)
 			if err != nil {
-				return nil, at.Fail(nil, "invalid dir_file_mode %q: want the permissions of directories, such as 0770", value)
+				return nil, at.Fail(nil,
+					"invalid dir_file_mode %q: want the permissions of directories, such as 0770", value)
 			}
 			d.mode = fs.FileMode(mode)
 		case "metadata":
@@ -62,7 +64,8 @@ func New(at place.Place, meter *put.Meter) (*Folder, error) {
 				return nil, at.Fail(nil, "invalid metadata %q: want skip", value)
 			}
 		default:
-			return nil, at.Fail(nil, "unknown query parameter %q: check the spelling of the query parameters of the URL", key)
+			return nil, at.Fail(nil,
+				"unknown query parameter %q: check the spelling of the query parameters of the URL", key)
 		}
 	}
 	return d, nil
@@ -77,7 +80,8 @@ func NotThere(at place.Place) error {
 	return place.WithKind(ErrNotThere, err)
 }
 
-// attributes is the content of a file with metadata: that of fileblob of gocloud.dev, so that its programs can read it.
+// attributes is the content of a file with metadata: that of fileblob of gocloud.dev, so that its
+// programs can read it.
 type attributes struct {
 	CacheControl       string            `json:"user.cache_control"`
 	ContentDisposition string            `json:"user.content_disposition"`
@@ -236,7 +240,8 @@ func (d *Folder) Put(ctx context.Context, key string, f *put.File) error {
 	if d.bare {
 		return d.missing(errors.Join(object.publish(file, f.Exclusive), syncFolders(folders)))
 	}
-	text, err := json.Marshal(attributes{ContentType: put.ContentType, Metadata: f.AllMetadata(), MD5: sum.Sum(nil)})
+	text, err := json.Marshal(attributes{ContentType: put.ContentType, Metadata: f.AllMetadata(),
+		MD5: sum.Sum(nil)})
 	if err != nil {
 		return err
 	}
@@ -251,8 +256,8 @@ func (d *Folder) Put(ctx context.Context, key string, f *put.File) error {
 	return d.missing(errors.Join(publishBoth(file, object, notes, f.Exclusive), syncFolders(folders)))
 }
 
-// publishBoth gives an object and its metadata their names: the metadata first, as an object without it counts as
-// another's. Where the object must not replace another one, that one keeps its own.
+// publishBoth gives an object and its metadata their names: the metadata first, as an object without it
+// counts as another's. Where the object must not replace another one, that one keeps its own.
 func publishBoth(file string, object, notes *temporary, exclusive bool) error {
 	if exclusive {
 		if err := object.publish(file, true); err != nil {
@@ -271,8 +276,8 @@ func publishBoth(file string, object, notes *temporary, exclusive bool) error {
 	return err
 }
 
-// makeFolders makes the folders of an object, one by one: the directory itself has to be there. It returns the paths of
-// all, the innermost first.
+// makeFolders makes the folders of an object, one by one: the directory itself has to be there. It
+// returns the paths of all, the innermost first.
 func (d *Folder) makeFolders(folder string) (all []string, err error) {
 	if d.create {
 		if err := os.MkdirAll(d.root, d.mode); err != nil {
@@ -328,8 +333,8 @@ type temporary struct {
 	closed bool
 }
 
-// newTemporary makes a file beside the one that it becomes: the directory of the system may be another disk, from which
-// nothing can be renamed.
+// newTemporary makes a file beside the one that it becomes: the directory of the system may be another
+// disk, from which nothing can be renamed.
 func newTemporary(file string, mode fs.FileMode) (*temporary, error) {
 	for {
 		name := file + "." + strconv.FormatInt(time.Now().UnixNano(), 16) + ".tmp"

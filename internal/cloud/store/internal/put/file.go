@@ -16,14 +16,20 @@ const ContentType = "application/octet-stream"
 // File is a file to upload.
 type File struct {
 	io.ReaderAt
-	Name     string
-	Metadata map[string]string // of the object, in ASCII; Put adds the checksum under MetaSHA256
+	Name string
+	// of the object, in ASCII; Put adds the checksum under MetaSHA256
+	Metadata map[string]string
 	Sums
-	Exclusive bool               // fail with ErrExists rather than overwrite an object; not all stores support it
-	Upload    string             // ID of an interrupted multipart upload to resume; may be empty
-	OnUpload  func(string) error // called with the ID of a new multipart upload
-	Small     bool               // may be sent again after a lost response
-	Mode      fs.FileMode        // permissions of the copy in a directory; zero means DefaultMode
+	// fail with ErrExists rather than overwrite an object; not all stores support it
+	Exclusive bool
+	// ID of an interrupted multipart upload to resume; may be empty
+	Upload string
+	// called with the ID of a new multipart upload
+	OnUpload func(string) error
+	// may be sent again after a lost response
+	Small bool
+	// permissions of the copy in a directory; zero means DefaultMode
+	Mode fs.FileMode
 }
 
 // DefaultMode is that of bags: others on the machine do not read them.

@@ -69,7 +69,8 @@ type block struct {
 // New returns a Cache of an object of size bytes, which the Reader from reads and errors call at. Reads
 // fail after ctx is done.
 func New(ctx context.Context, at place.Place, from Reader, size int64) *Cache {
-	c := &Cache{at: at, source: from, size: size, retryDelay: minRetryDelay, blocks: map[int64]*block{}, requests: make(chan struct{}, maxRequests)}
+	c := &Cache{at: at, source: from, size: size, retryDelay: minRetryDelay, blocks: map[int64]*block{},
+		requests: make(chan struct{}, maxRequests)}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
 }
@@ -171,11 +172,12 @@ func (c *Cache) Prefetch(off, n int64) {
 	}
 }
 
-// startFetchLocked fetches up to count blocks, stopping at one that is cached or being fetched. When the first of
-// them is read, the next ahead blocks are fetched.
+// startFetchLocked fetches up to count blocks, stopping at one that is cached or being fetched. When the
+// first of them is read, the next ahead blocks are fetched.
 func (c *Cache) startFetchLocked(index, count int64, ahead int) *block {
 	blocks := []*block{}
-	for i := index; i < index+count && i*blockBytes < c.size && c.blocks[i] == nil && len(blocks) < maxBlocks/2; i++ {
+	for i := index; i < index+count && i*blockBytes < c.size && c.blocks[i] == nil &&
+		len(blocks) < maxBlocks/2; i++ {
 		b := &block{index: i, done: make(chan struct{})}
 		b.element = c.recent.PushFront(b)
 		c.blocks[i] = b
@@ -298,5 +300,6 @@ func (c *Cache) fail(blocks []*block, err error) {
 
 // permanent reports whether a retry is useless.
 func permanent(err error) bool {
-	return errors.Is(err, place.ErrNotFound) || errors.Is(err, place.ErrDenied) || errors.Is(err, place.ErrChanged) || errors.Is(err, place.ErrBadResponse)
+	return errors.Is(err, place.ErrNotFound) || errors.Is(err, place.ErrDenied) ||
+		errors.Is(err, place.ErrChanged) || errors.Is(err, place.ErrBadResponse)
 }

@@ -31,10 +31,12 @@ const (
 // Version of the object.
 type Transport struct{ Next http.RoundTripper }
 
-// keptConnections to a server wait for the next request: as many as are used at once. Each new one costs handshakes.
+// keptConnections to a server wait for the next request: as many as are used at once. Each new one costs
+// handshakes.
 const keptConnections = 10
 
-// NewTransport returns a transport with Go's settings but for the bound of a header and for the connections it keeps.
+// NewTransport returns a transport with Go's settings but for the bound of a header and for the
+// connections it keeps.
 func NewTransport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxResponseHeaderBytes = MaxHeaderBytes
@@ -71,7 +73,8 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable && ranged && hadByte(req, first):
 		resp.Body.Close()           //nolint:errcheck,gosec // not wanted
 		return nil, place.Changed() // shorter than it was: asking again is useless
-	case resp.StatusCode >= http.StatusMultipleChoices: // clients report its status whatever they make of its text
+	case resp.StatusCode >= http.StatusMultipleChoices:
+		// clients report its status whatever they make of its text
 		resp.Body = struct {
 			io.Reader
 			io.Closer
@@ -131,7 +134,8 @@ func checkRange(resp *http.Response, first, last int64) error {
 		return place.BadResponse("the server does not report which bytes it sends")
 	}
 	if from != first || to != last {
-		return place.BadResponse("the server sends the bytes %d to %d, %d to %d were requested", from, to, first, last)
+		return place.BadResponse("the server sends the bytes %d to %d, %d to %d were requested", from, to,
+			first, last)
 	}
 	if of, ok := resp.Request.Context().Value(versionOf{}).(*Version); ok {
 		return of.check(total, resp.Header)
@@ -147,9 +151,11 @@ func hadByte(req *http.Request, offset int64) bool {
 
 // Version distinguishes the versions of an object, so that reads do not mix two of them.
 type Version struct {
-	mu   sync.Mutex
-	size int64  // negative until a response has it
-	tag  string // the ETag, or the time of the last change if there is no strong ETag; empty until a response has one
+	mu sync.Mutex
+	// negative until a response has it
+	size int64
+	// the ETag, or the time of the last change if there is no strong ETag; empty until a response has one
+	tag string
 }
 
 // NewVersion returns the Version of an object of size bytes; a negative size is not known yet.
@@ -204,7 +210,8 @@ func (l *pages) next(req *http.Request) error {
 	case l.same >= maxSamePage:
 		return place.BadResponse("the server repeats a page of a list without end")
 	case l.all >= maxPages:
-		return place.BadResponse("the server's list has more than %d pages: name a folder in that place", maxPages)
+		return place.BadResponse("the server's list has more than %d pages: name a folder in that place",
+			maxPages)
 	}
 	return nil
 }

@@ -38,7 +38,8 @@ func (b *Bucket) Attributes(ctx context.Context, key string) (driver.Attributes,
 		return driver.Attributes{}, place.BadResponse("the server does not report the size of the object")
 	}
 	a := driver.Attributes{
-		Size: resp.ContentLength, ModTime: modTime(resp.Header), ETag: resp.Header.Get("Etag"), MD5: md5Of(resp.Header.Get("Etag")),
+		Size: resp.ContentLength, ModTime: modTime(resp.Header), ETag: resp.Header.Get("Etag"),
+		MD5:      md5Of(resp.Header.Get("Etag")),
 		Metadata: map[string]string{},
 	}
 	for name, values := range resp.Header {
@@ -140,7 +141,8 @@ func (b *Bucket) List(ctx context.Context, prefix string, deep bool) iter.Seq2[d
 			}
 			if p.Next == "" {
 				if p.IsTruncated {
-					yield(driver.Object{}, place.BadResponse("the server's list goes on, but it does not say where"))
+					yield(driver.Object{},
+						place.BadResponse("the server's list goes on, but it does not say where"))
 				}
 				return
 			}

@@ -28,8 +28,8 @@ func crc32c(sum uint32) string {
 // nvme is the polynomial of CRC64NVME, reversed.
 const nvme = 0x9a6c9329ac4bc9b5
 
-// verified returns a body whose end is an error if it does not match the checksum that the store has of the object. The
-// checksum of an object in parts, which has a hyphen, is not that of its content.
+// verified returns a body whose end is an error if it does not match the checksum that the store has of
+// the object. The checksum of an object in parts, which has a hyphen, is not that of its content.
 func verified(body io.ReadCloser, h http.Header) io.ReadCloser {
 	for name, newSum := range map[string]func() hash.Hash{
 		"Crc32c":    func() hash.Hash { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) },

@@ -1,5 +1,5 @@
-// Package s3 is a client for S3 and the stores that speak its protocol. It resumes uploads in parts, and bounds how often
-// it repeats a request: never one that would send a whole file again.
+// Package s3 is a client for S3 and the stores that speak its protocol. It resumes uploads in parts, and
+// bounds how often it repeats a request: never one that would send a whole file again.
 //
 // It logs nothing. Credentials are found by package awsauth, and are part of no error.
 //
@@ -113,19 +113,23 @@ var conflicts = []string{"OperationAborted", "ConditionalRequestConflict", "Exis
 
 // transient are the codes of errors that may not happen again.
 var transient = []string{
-	"InternalError", "RequestTimeout", "RequestTimeoutException", "SlowDown", "ServiceUnavailable", "BadDigest", "Throttling",
-	"ThrottlingException", "ThrottledException", "RequestThrottled", "RequestThrottledException", "RequestLimitExceeded",
-	"TooManyRequestsException", "BandwidthLimitExceeded", "LimitExceededException", "PriorRequestNotComplete", "EC2ThrottledException",
+	"InternalError", "RequestTimeout", "RequestTimeoutException", "SlowDown", "ServiceUnavailable",
+	"BadDigest", "Throttling",
+	"ThrottlingException", "ThrottledException", "RequestThrottled", "RequestThrottledException",
+	"RequestLimitExceeded",
+	"TooManyRequestsException", "BandwidthLimitExceeded", "LimitExceededException", "PriorRequestNotComplete",
+	"EC2ThrottledException",
 }
 
-// clockCodes are the codes of requests whose time the server does not accept. The response to a HEAD has the words of its
-// status only.
+// clockCodes are the codes of requests whose time the server does not accept. The response to a HEAD has
+// the words of its status only.
 var clockCodes = []string{"RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture", "Forbidden"}
 
 // endedCodes are the codes of requests whose credentials have ended; the last one is that of a HEAD.
 var endedCodes = []string{"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "BadRequest"}
 
-// maxLearned is how often a request is sent again with what a response has shown: a region, a clock, credentials.
+// maxLearned is how often a request is sent again with what a response has shown: a region, a clock,
+// credentials.
 const maxLearned = 3
 
 // repeatable reports whether a request that has failed may be sent again.
@@ -137,7 +141,8 @@ func (r *request) repeatable(err error) bool {
 		if slices.Contains(conflicts, said.Code) {
 			return true
 		}
-		temporary := said.Status >= http.StatusInternalServerError && said.Status != http.StatusNotImplemented ||
+		temporary := said.Status >= http.StatusInternalServerError &&
+			said.Status != http.StatusNotImplemented ||
 			said.Status == http.StatusTooManyRequests
 		return !r.once && (temporary || slices.Contains(transient, said.Code))
 	case r.once, errors.As(err, &bad), errors.Is(err, errCredentials), isCertificate(err):
@@ -155,7 +160,8 @@ func (b *Bucket) do(ctx context.Context, r *request) (*http.Response, error) {
 			return resp, nil
 		}
 		var said *Error
-		if resp != nil && errors.As(err, &said) && learned < maxLearned && (b.learn(said, resp) || said.renew && !renewed) {
+		if resp != nil && errors.As(err, &said) && learned < maxLearned &&
+			(b.learn(said, resp) || said.renew && !renewed) {
 			learned, renewed, attempt = learned+1, renewed || said.renew, attempt-1
 			continue
 		}
@@ -171,7 +177,8 @@ func (b *Bucket) do(ctx context.Context, r *request) (*http.Response, error) {
 	}
 }
 
-// learn takes the region of the bucket, or the time of the server, from a response, and reports whether that is news.
+// learn takes the region of the bucket, or the time of the server, from a response, and reports whether
+// that is news.
 func (b *Bucket) learn(said *Error, resp *http.Response) bool {
 	region := said.Region
 	if region == "" {
@@ -236,9 +243,11 @@ func (b *Bucket) send(ctx context.Context, r *request) (*http.Response, error) {
 	}
 }
 
-// isStore reports whether the host that a request is redirected to is part of the store, and may see what signs.
+// isStore reports whether the host that a request is redirected to is part of the store, and may see what
+// signs.
 func (b *Bucket) isStore(from, to string) bool {
-	amazon := b.endpoint == nil && (strings.HasSuffix(to, ".amazonaws.com") || strings.HasSuffix(to, ".amazonaws.com.cn"))
+	amazon := b.endpoint == nil &&
+		(strings.HasSuffix(to, ".amazonaws.com") || strings.HasSuffix(to, ".amazonaws.com.cn"))
 	return amazon || to == from || strings.HasSuffix(to, "."+from)
 }
 
@@ -329,8 +338,8 @@ func (b *Bucket) build(ctx context.Context, r *request, u *url.URL) (*http.Reque
 	return req, nil
 }
 
-// watched sends a request whose body is counted and limited, and ends it after idleTimeout without progress. The body
-// of an object may wait for whoever reads it.
+// watched sends a request whose body is counted and limited, and ends it after idleTimeout without
+// progress. The body of an object may wait for whoever reads it.
 func (b *Bucket) watched(req *http.Request, object bool) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	timer := time.AfterFunc(idleTimeout, func() { cancel(place.ErrIdle) })
@@ -360,7 +369,8 @@ func (b *Bucket) watched(req *http.Request, object bool) (*http.Response, error)
 		timer.Stop()
 		timer = nil
 	}
-	resp.Body = &idleTimeoutBody{Reader: resp.Body, Closer: resp.Body, timer: timer, end: func() { cancel(nil) }}
+	resp.Body = &idleTimeoutBody{Reader: resp.Body, Closer: resp.Body, timer: timer,
+		end: func() { cancel(nil) }}
 	return resp, nil
 }
 
@@ -392,19 +402,21 @@ func (m *idleTimeoutBody) Close() error {
 	return err
 }
 
-// readError reads the body of an error. The response to a HEAD has none, and that of a proxy no XML: then the words of
-// the status are the code.
+// readError reads the body of an error. The response to a HEAD has none, and that of a proxy no XML: then
+// the words of the status are the code.
 func readError(resp *http.Response) *Error {
 	defer resp.Body.Close() //nolint:errcheck // only read from
 	text, err := io.ReadAll(resp.Body)
 	e := &Error{Status: resp.StatusCode}
 	if err != nil || xml.Unmarshal(text, e) != nil || e.Code == "" {
-		*e = Error{Status: resp.StatusCode, Code: strings.ReplaceAll(http.StatusText(resp.StatusCode), " ", "")}
+		*e = Error{Status: resp.StatusCode,
+			Code: strings.ReplaceAll(http.StatusText(resp.StatusCode), " ", "")}
 	}
 	return e
 }
 
-// decode reads the XML of a response, whose root has to be name. Some stores send an error with a good status.
+// decode reads the XML of a response, whose root has to be name. Some stores send an error with a good
+// status.
 func decode(resp *http.Response, name string, into any) error {
 	defer resp.Body.Close() //nolint:errcheck // only read from
 	text, err := io.ReadAll(resp.Body)

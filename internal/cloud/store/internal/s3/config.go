@@ -48,13 +48,18 @@ func parse(at place.Place) (*config, error) {
 	var err error
 	q := at.URL.Query()
 	flags := map[string]*bool{
-		"anonymous": &c.anonymous, "use_path_style": &c.pathStyle, "s3ForcePathStyle": &c.pathStyle, "hostname_immutable": &c.pathStyle,
-		"dualstack": &c.variant.dualStack, "fips": &c.variant.fips, "accelerate": &c.variant.accelerated, "disable_https": &c.plain,
+		"anonymous": &c.anonymous, "use_path_style": &c.pathStyle, "s3ForcePathStyle": &c.pathStyle,
+		"hostname_immutable": &c.pathStyle,
+		"dualstack":          &c.variant.dualStack, "fips": &c.variant.fips,
+		"accelerate":    &c.variant.accelerated,
+		"disable_https": &c.plain,
 	}
 	var request, reply string
 	texts := map[string]*string{
-		"region": &c.region, "profile": &c.profile, "role": &c.role, "ssetype": &c.encryption, "kmskeyid": &c.kmsKey,
-		"request_checksum_calculation": &request, "response_checksum_validation": &reply, "endpoint": new(string),
+		"region": &c.region, "profile": &c.profile, "role": &c.role, "ssetype": &c.encryption,
+		"kmskeyid":                     &c.kmsKey,
+		"request_checksum_calculation": &request, "response_checksum_validation": &reply,
+		"endpoint":              new(string),
 		"rate_limiter_capacity": new(string), "awssdk": new(string), // of no use here
 	}
 	_, address := at.Endpoint()
@@ -70,7 +75,8 @@ func parse(at place.Place) (*config, error) {
 		case texts[key] != nil:
 			*texts[key] = value
 		default:
-			return nil, at.Fail(nil, "unknown query parameter %q: check the spelling of the query parameters of the URL", key)
+			return nil, at.Fail(nil,
+				"unknown query parameter %q: check the spelling of the query parameters of the URL", key)
 		}
 	}
 	if err := c.setEncryption(at); err != nil {
@@ -82,12 +88,14 @@ func parse(at place.Place) (*config, error) {
 	}
 	c.region = cmp.Or(c.region, os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), profile["region"])
 	if !isRegion(c.region) {
-		return nil, at.Fail(nil, "the region %.40q is none: set AWS_REGION, or add ?region=NAME to the URL", c.region)
+		return nil, at.Fail(nil, "the region %.40q is none: set AWS_REGION, or add ?region=NAME to the URL",
+			c.region)
 	}
 	c.bundle = cmp.Or(os.Getenv("AWS_CA_BUNDLE"), profile["ca_bundle"])
 	if address = cmp.Or(address, profile["endpoint_url"]); address != "" {
 		if c.endpoint, err = url.Parse(address); err != nil || c.endpoint.Host == "" {
-			return nil, at.Fail(nil, "endpoint_url of the profile is not the address of a store: want http://HOST:PORT or https://HOST")
+			return nil, at.Fail(nil,
+				"endpoint_url of the profile is not the address of a store: want http://HOST:PORT or https://HOST")
 		}
 	}
 	if c.endpoint != nil { // proxies pass the header Host on without it, and it is signed
@@ -101,10 +109,12 @@ func parse(at place.Place) (*config, error) {
 	return c, err
 }
 
-// isRegion reports whether a text may be the name of a region, which is part of a host. The longest has 16 characters.
+// isRegion reports whether a text may be the name of a region, which is part of a host. The longest has
+// 16 characters.
 func isRegion(name string) bool {
 	return len(name) < 40 &&
-		!strings.ContainsFunc(name, func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') })
+		!strings.ContainsFunc(name,
+			func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') })
 }
 
 // setEncryption checks the encryption that the URL demands.
@@ -118,7 +128,8 @@ func (c *config) setEncryption(at place.Place) error {
 			return nil
 		}
 	}
-	return at.Fail(nil, "invalid value for ssetype: %.40q is none of %s", c.encryption, strings.Join(encryptions, ", "))
+	return at.Fail(nil, "invalid value for ssetype: %.40q is none of %s", c.encryption,
+		strings.Join(encryptions, ", "))
 }
 
 // whenSupported reads a setting that is when_supported, the default, or when_required.
@@ -130,7 +141,8 @@ func whenSupported(at place.Place, name, value string, profile awsauth.Profile) 
 	case "when_required":
 		return false, nil
 	}
-	return false, at.Fail(nil, "invalid value for %s: %.40q is neither when_supported nor when_required", name, value)
+	return false, at.Fail(nil, "invalid value for %s: %.40q is neither when_supported nor when_required",
+		name, value)
 }
 
 // url returns the URL of a key in a bucket; an empty key stands for the bucket.
@@ -139,7 +151,8 @@ func (c *config) url(bucket, region, key string) *url.URL {
 	inPath := c.pathStyle
 	switch {
 	case c.endpoint != nil:
-		u.Scheme, u.Host, u.Path = c.endpoint.Scheme, c.endpoint.Host, strings.TrimSuffix(c.endpoint.Path, "/")
+		u.Scheme, u.Host, u.Path = c.endpoint.Scheme, c.endpoint.Host,
+			strings.TrimSuffix(c.endpoint.Path, "/")
 	case c.variant.accelerated:
 		u.Host = c.variant.host("s3-accelerate", "") + ".amazonaws.com"
 	default:
@@ -177,7 +190,8 @@ func (v variant) host(service, region string) string {
 	return service
 }
 
-// client returns an HTTP client whose responses are checked. It follows no redirects: each request is signed for its host.
+// client returns an HTTP client whose responses are checked. It follows no redirects: each request is
+// signed for its host.
 func (c *config) client() (*http.Client, error) {
 	transport := response.NewTransport()
 	if c.bundle != "" {

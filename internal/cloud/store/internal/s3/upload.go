@@ -94,8 +94,8 @@ type multipartUpload struct {
 	key  string
 	done []completed // those with an ETag are in the store
 
-	// sums is set if the store keeps the checksums of parts, and needs them again at the end. Stores that do not
-	// keep them reject them there.
+	// sums is set if the store keeps the checksums of parts, and needs them again at the end. Stores that
+	// do not keep them reject them there.
 	sums bool
 }
 
@@ -126,7 +126,8 @@ func (b *Bucket) putParts(ctx context.Context, key string, f *put.File) error {
 }
 
 // request returns a request about the upload.
-func (p *multipartUpload) request(method string, query url.Values, header map[string]string, body []byte) *request {
+func (p *multipartUpload) request(method string, query url.Values, header map[string]string,
+	body []byte) *request {
 	r := &request{method: method, key: p.key, query: query, header: header, size: int64(len(body))}
 	if body != nil {
 		r.body = func() io.Reader { return bytes.NewReader(body) }
@@ -143,7 +144,8 @@ func (p *multipartUpload) resume(ctx context.Context) error {
 	if p.f.Upload != "" {
 		err := p.listParts(ctx)
 		var said *Error
-		gone := errors.As(err, &said) && (said.Code == "NoSuchUpload" || said.Status == http.StatusNotFound && said.Code != "NoSuchBucket")
+		gone := errors.As(err, &said) &&
+			(said.Code == "NoSuchUpload" || said.Status == http.StatusNotFound && said.Code != "NoSuchBucket")
 		if err == nil || !gone && !errors.Is(err, errOtherSums) {
 			return err
 		}
@@ -203,7 +205,8 @@ func (p *multipartUpload) listParts(ctx context.Context) error {
 		}
 		for _, part := range page.Part {
 			n := part.PartNumber - 1
-			if n < 0 || n >= len(p.done) || part.Size != p.f.PartLength(n) || p.sums && part.ChecksumCRC32C == "" {
+			if n < 0 || n >= len(p.done) || part.Size != p.f.PartLength(n) || p.sums &&
+				part.ChecksumCRC32C == "" {
 				continue
 			}
 			if sum := p.f.PartMD5(n); strings.Trim(part.ETag, `"`) == hex.EncodeToString(sum[:]) {

@@ -24,13 +24,15 @@ const (
 
 const pngMagic = "\x89PNG"
 
-// Is reports whether a compressed image has depth behind a head: its format says so, or else its data shows it.
+// Is reports whether a compressed image has depth behind a head: its format says so, or else its data
+// shows it.
 func Is(format string, data []byte) bool {
-	return strings.Contains(strings.ToLower(format), "compresseddepth") || len(data) > headBytes && bytes.HasPrefix(data[headBytes:], []byte(pngMagic))
+	return strings.Contains(strings.ToLower(format), "compresseddepth") || len(data) > headBytes &&
+		bytes.HasPrefix(data[headBytes:], []byte(pngMagic))
 }
 
-// Decode returns the depth in a compressed image. Older publishers name neither PNG nor the original encoding.
-// checkSize is asked before memory is taken.
+// Decode returns the depth in a compressed image. Older publishers name neither PNG nor the original
+// encoding. checkSize is asked before memory is taken.
 func Decode(format string, data []byte, checkSize func(width, height int64) error) (*draw.Source, error) {
 	if len(data) <= headBytes {
 		return nil, fmt.Errorf("%d bytes of data: %w", len(data), encoding.ErrCorrupt)

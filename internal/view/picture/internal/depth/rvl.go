@@ -7,8 +7,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/view/picture/internal/encoding"
 )
 
-// A picture of RVL has at most so many pixels. Where nothing was measured, a few bytes stand for any number of
-// them; elsewhere a pixel takes at least half a byte.
+// A picture of RVL has at most so many pixels. Where nothing was measured, a few bytes stand for any
+// number of them; elsewhere a pixel takes at least half a byte.
 const (
 	rvlPixels        = 4 << 20 // more than a depth camera has
 	rvlPixelsPerByte = 2
@@ -26,7 +26,8 @@ func decodeRVL(body []byte, checkSize func(width, height int64) error) (*matrix,
 	}
 	n := width * height
 	if n > rvlPixels && n > rvlPixelsPerByte*int64(len(body)) {
-		return nil, fmt.Errorf("%w: RVL of %d x %d pixels in %d bytes", encoding.ErrCorrupt, width, height, len(body))
+		return nil, fmt.Errorf("%w: RVL of %d x %d pixels in %d bytes", encoding.ErrCorrupt, width, height,
+			len(body))
 	}
 	pixels := make([]uint16, n)
 	code := nibbles{words: body[rvlHead:]}

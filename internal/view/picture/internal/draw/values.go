@@ -93,8 +93,8 @@ func (s *Source) drawValues(o Options, xs, ys []span) Drawing {
 	return d
 }
 
-// Stretch turns 16-bit brightness into gray: its high byte, or all of the range if the camera uses fewer bits.
-// It returns a note about that.
+// Stretch turns 16-bit brightness into gray: its high byte, or all of the range if the camera uses fewer
+// bits. It returns a note about that.
 func Stretch(width, height int, value func(x, y int) uint16) (gray func(v uint16) uint8, note string) {
 	lo, hi := uint16(math.MaxUint16), uint16(0)
 	for y := range height {

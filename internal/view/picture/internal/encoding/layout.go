@@ -10,12 +10,17 @@ import (
 
 // Layout is what an encoding says of a pixel.
 type Layout struct {
-	kind     kind
-	depth    int     // bytes of a channel
-	channels int     // of a pixel
-	order    [3]int  // channels of red, green and blue; of Bayer: where red and blue are in the block, from 0 to 3
-	unit     string  // of depth
-	number   numbers // of values
+	kind kind
+	// bytes of a channel
+	depth int
+	// of a pixel
+	channels int
+	// channels of red, green and blue; of Bayer: where red and blue are in the block, from 0 to 3
+	order [3]int
+	// of depth
+	unit string
+	// of values
+	number numbers
 }
 
 // kind is what the channels of a pixel are.
@@ -47,26 +52,39 @@ var (
 
 // named are the encodings with a name of their own, of sensor_msgs/image_encodings.h in ROS 1 and ROS 2.
 var named = map[string]Layout{
-	"rgb8": {kind: colors, depth: 1, channels: 3, order: rgb}, "bgr8": {kind: colors, depth: 1, channels: 3, order: bgr},
-	"rgba8": {kind: colors, depth: 1, channels: 4, order: rgb}, "bgra8": {kind: colors, depth: 1, channels: 4, order: bgr},
-	"rgb16": {kind: colors, depth: 2, channels: 3, order: rgb}, "bgr16": {kind: colors, depth: 2, channels: 3, order: bgr},
-	"rgba16": {kind: colors, depth: 2, channels: 4, order: rgb}, "bgra16": {kind: colors, depth: 2, channels: 4, order: bgr},
-	"mono8": {kind: brightness, depth: 1, channels: 1}, "mono16": {kind: brightness, depth: 2, channels: 1},
+	"rgb8":   {kind: colors, depth: 1, channels: 3, order: rgb},
+	"bgr8":   {kind: colors, depth: 1, channels: 3, order: bgr},
+	"rgba8":  {kind: colors, depth: 1, channels: 4, order: rgb},
+	"bgra8":  {kind: colors, depth: 1, channels: 4, order: bgr},
+	"rgb16":  {kind: colors, depth: 2, channels: 3, order: rgb},
+	"bgr16":  {kind: colors, depth: 2, channels: 3, order: bgr},
+	"rgba16": {kind: colors, depth: 2, channels: 4, order: rgb},
+	"bgra16": {kind: colors, depth: 2, channels: 4, order: bgr},
+	"mono8":  {kind: brightness, depth: 1, channels: 1}, "mono16": {kind: brightness, depth: 2, channels: 1},
 
-	"bayer_rggb8": {kind: bayer, depth: 1, channels: 1, order: [3]int{0, 0, 3}}, "bayer_bggr8": {kind: bayer, depth: 1, channels: 1, order: [3]int{3, 0, 0}},
-	"bayer_grbg8": {kind: bayer, depth: 1, channels: 1, order: [3]int{1, 0, 2}}, "bayer_gbrg8": {kind: bayer, depth: 1, channels: 1, order: [3]int{2, 0, 1}},
-	"bayer_rggb16": {kind: bayer, depth: 2, channels: 1, order: [3]int{0, 0, 3}}, "bayer_bggr16": {kind: bayer, depth: 2, channels: 1, order: [3]int{3, 0, 0}},
-	"bayer_grbg16": {kind: bayer, depth: 2, channels: 1, order: [3]int{1, 0, 2}}, "bayer_gbrg16": {kind: bayer, depth: 2, channels: 1, order: [3]int{2, 0, 1}},
+	"bayer_rggb8":  {kind: bayer, depth: 1, channels: 1, order: [3]int{0, 0, 3}},
+	"bayer_bggr8":  {kind: bayer, depth: 1, channels: 1, order: [3]int{3, 0, 0}},
+	"bayer_grbg8":  {kind: bayer, depth: 1, channels: 1, order: [3]int{1, 0, 2}},
+	"bayer_gbrg8":  {kind: bayer, depth: 1, channels: 1, order: [3]int{2, 0, 1}},
+	"bayer_rggb16": {kind: bayer, depth: 2, channels: 1, order: [3]int{0, 0, 3}},
+	"bayer_bggr16": {kind: bayer, depth: 2, channels: 1, order: [3]int{3, 0, 0}},
+	"bayer_grbg16": {kind: bayer, depth: 2, channels: 1, order: [3]int{1, 0, 2}},
+	"bayer_gbrg16": {kind: bayer, depth: 2, channels: 1, order: [3]int{2, 0, 1}},
 
 	// The order is that of the first brightness, U and V in four bytes.
-	"yuv422": {kind: yuvPacked, depth: 1, channels: 2, order: [3]int{1, 0, 2}}, "uyvy": {kind: yuvPacked, depth: 1, channels: 2, order: [3]int{1, 0, 2}},
-	"yuv422_yuy2": {kind: yuvPacked, depth: 1, channels: 2, order: [3]int{0, 1, 3}}, "yuyv": {kind: yuvPacked, depth: 1, channels: 2, order: [3]int{0, 1, 3}},
+	"yuv422":      {kind: yuvPacked, depth: 1, channels: 2, order: [3]int{1, 0, 2}},
+	"uyvy":        {kind: yuvPacked, depth: 1, channels: 2, order: [3]int{1, 0, 2}},
+	"yuv422_yuy2": {kind: yuvPacked, depth: 1, channels: 2, order: [3]int{0, 1, 3}},
+	"yuyv":        {kind: yuvPacked, depth: 1, channels: 2, order: [3]int{0, 1, 3}},
 	// The order is where U and V are in a pair, and how many pixels in each direction share it.
-	"nv21": {kind: yuvPlanes, depth: 1, channels: 1, order: [3]int{1, 0, 2}}, "nv24": {kind: yuvPlanes, depth: 1, channels: 1, order: [3]int{0, 1, 1}},
+	"nv21": {kind: yuvPlanes, depth: 1, channels: 1, order: [3]int{1, 0, 2}},
+	"nv24": {kind: yuvPlanes, depth: 1, channels: 1, order: [3]int{0, 1, 1}},
 
-	"8UC1": {kind: brightness, depth: 1, channels: 1},
-	"8UC3": {kind: colors, depth: 1, channels: 3, order: bgr}, "8UC4": {kind: colors, depth: 1, channels: 4, order: bgr},
-	"16UC1": {kind: depth, depth: 2, channels: 1, unit: "mm"}, "32FC1": {kind: depth, depth: 4, channels: 1, unit: "m", number: floating},
+	"8UC1":  {kind: brightness, depth: 1, channels: 1},
+	"8UC3":  {kind: colors, depth: 1, channels: 3, order: bgr},
+	"8UC4":  {kind: colors, depth: 1, channels: 4, order: bgr},
+	"16UC1": {kind: depth, depth: 2, channels: 1, unit: "mm"},
+	"32FC1": {kind: depth, depth: 4, channels: 1, unit: "m", number: floating},
 }
 
 // general is the form of all other names, which are those of OpenCV: bits, type and channels.
