@@ -50,8 +50,8 @@ const (
 
 var le = binary.LittleEndian
 
-// fields makes the content of a record: uint8, uint16, uint32, uint64, text with its length, and raw bytes.
-func fields(all ...any) (b []byte) {
+// Fields makes the content of a record: uint8, uint16, uint32, uint64, text with its length, and raw bytes.
+func Fields(all ...any) (b []byte) {
 	for _, v := range all {
 		switch v := v.(type) {
 		case uint8:
@@ -83,10 +83,10 @@ func (f Form) record(op byte, content []byte) []byte {
 
 // Make makes the file.
 func (f Form) Make() []byte {
-	schema := f.record(opSchema, fields(uint16(1), "std_msgs/String", "ros1msg", "string data\n"))
+	schema := f.record(opSchema, Fields(uint16(1), "std_msgs/String", "ros1msg", "string data\n"))
 	channel := f.record(opChannel,
-		fields(uint16(1), uint16(1), "/t", "ros1", fields(string(fields("md5sum", md5)))))
-	b := append([]byte(magic), f.record(opHeader, fields("ros1", "test"))...)
+		Fields(uint16(1), uint16(1), "/t", "ros1", Fields(string(Fields("md5sum", md5)))))
+	b := append([]byte(magic), f.record(opHeader, Fields("ros1", "test"))...)
 	data := append(append([]byte{}, schema...), channel...)
 	var index []byte
 	n := uint64(0)
@@ -95,8 +95,8 @@ func (f Form) Make() []byte {
 	}
 	for i := range n {
 		at := 1e9 + i
-		index = append(index, fields(at, uint64(len(data)))...)
-		data = append(data, f.record(opMessage, fields(uint16(1), uint32(i), at, at, fields("m")))...)
+		index = append(index, Fields(at, uint64(len(data)))...)
+		data = append(data, f.record(opMessage, Fields(uint16(1), uint32(i), at, at, Fields("m")))...)
 	}
 	start, end := uint64(0), uint64(0)
 	if n > 0 {
@@ -107,7 +107,7 @@ func (f Form) Make() []byte {
 	group := func(op uint8, wanted bool, records []byte) {
 		if wanted && len(records) > 0 {
 			places = append(places,
-				f.record(opSummaryOffset, fields(op, uint64(len(b)+len(summary)), uint64(len(records))))...)
+				f.record(opSummaryOffset, Fields(op, uint64(len(b)+len(summary)), uint64(len(records))))...)
 			summary = append(summary, records...)
 		}
 	}
@@ -115,25 +115,25 @@ func (f Form) Make() []byte {
 	if f.Chunks {
 		at := uint64(len(b))
 		b = append(b, f.record(opChunk,
-			fields(start, end, uint64(len(data)), crc32.ChecksumIEEE(data), "", uint64(len(data)), data))...)
+			Fields(start, end, uint64(len(data)), crc32.ChecksumIEEE(data), "", uint64(len(data)), data))...)
 		length, indexAt := uint64(len(b))-at, uint64(len(b))
 		var offsets []byte
 		if f.MessageIndexes && n > 0 {
-			b = append(b, f.record(opMessageIndex, fields(uint16(1), string(index)))...)
-			offsets = fields(uint16(1), indexAt)
+			b = append(b, f.record(opMessageIndex, Fields(uint16(1), string(index)))...)
+			offsets = Fields(uint16(1), indexAt)
 		}
 		chunkIndex = f.record(opChunkIndex,
-			fields(start, end, at, length, string(offsets), uint64(len(b))-indexAt, "", uint64(len(data)),
+			Fields(start, end, at, length, string(offsets), uint64(len(b))-indexAt, "", uint64(len(data)),
 				uint64(len(data))))
 	} else {
 		b = append(b, data...)
 	}
 	metadataAt := uint64(len(b))
 	if f.Metadata {
-		b = append(b, f.record(opMetadata, fields("name", string(fields("key", "value"))))...)
+		b = append(b, f.record(opMetadata, Fields("name", string(Fields("key", "value"))))...)
 	}
 	metadataBytes := uint64(len(b)) - metadataAt
-	b = append(b, f.record(opDataEnd, fields(uint32(0)))...)
+	b = append(b, f.record(opDataEnd, Fields(uint32(0)))...)
 	group(opSchema, f.RepeatSchemas, schema)
 	group(opChannel, f.RepeatChannels, channel)
 	chunks := uint32(0)
@@ -146,10 +146,10 @@ func (f Form) Make() []byte {
 	}
 	group(opStatistics, f.Statistics,
 		f.record(opStatistics,
-			fields(n, uint16(1), uint32(1), uint32(0), metadata, chunks, start, end,
-				string(fields(uint16(1), n)))))
+			Fields(n, uint16(1), uint32(1), uint32(0), metadata, chunks, start, end,
+				string(Fields(uint16(1), n)))))
 	group(opChunkIndex, f.ChunkIndexes, chunkIndex)
-	group(opMetadataIndex, f.Metadata, f.record(opMetadataIndex, fields(metadataAt, metadataBytes, "name")))
+	group(opMetadataIndex, f.Metadata, f.record(opMetadataIndex, Fields(metadataAt, metadataBytes, "name")))
 	summaryAt, offsetsAt := uint64(0), uint64(0)
 	if len(summary) > 0 {
 		summaryAt = uint64(len(b))
@@ -159,7 +159,7 @@ func (f Form) Make() []byte {
 		}
 	}
 	b = append(b, summary...)
-	footer := f.record(opFooter, fields(summaryAt, offsetsAt, uint32(0)))
+	footer := f.record(opFooter, Fields(summaryAt, offsetsAt, uint32(0)))
 	crc := crc32.ChecksumIEEE(append(append([]byte{}, summary...), footer[:len(footer)-4]...))
-	return append(append(append(b, footer[:len(footer)-4]...), fields(crc)...), magic...)
+	return append(append(append(b, footer[:len(footer)-4]...), Fields(crc)...), magic...)
 }
