@@ -311,40 +311,6 @@ func TestScannerClose(t *testing.T) {
 	}
 }
 
-// TestCursorClose leaves cursors at every place: no goroutine stays, and Next says
-// why there is no message.
-func TestCursorClose(t *testing.T) {
-	t.Parallel()
-	r, err := openBag(sampleBag(t, rosbag.CompressionLZ4))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for at := range 30 {
-		for _, workers := range []int{0, 1, 4} {
-			c := r.Cursor(rosbag.Query{Workers: workers})
-			for range at {
-				if _, err := c.Next(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			c.Close()
-			c.Close()
-			if m, err := c.Next(); err == nil || errors.Is(err, io.EOF) {
-				t.Errorf("after Close: message %v, error %v", m, err)
-			}
-		}
-		n := 0
-		for _, err := range rosbag.Messages(r, rosbag.Query{Workers: 3}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n++; n > at {
-				break
-			}
-		}
-	}
-}
-
 // TestReuse checks that memory is used again where that is allowed, and only there.
 func TestReuse(t *testing.T) {
 	testkit.SkipInRace(t, "memory is measured, and the detector makes sync.Pool throw buffers away")

@@ -115,40 +115,6 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// TestOverlappingChunks reads chunks whose times overlap and are not in file order.
-func TestOverlappingChunks(t *testing.T) {
-	t.Parallel()
-	conns, _ := sample(0)
-	var msgs []msg
-	for chunk := range 8 {
-		for i := range 40 {
-			sec := uint32(1000 - 60*chunk + 7*i%97)
-			msgs = append(msgs, msg{conns[len(msgs)%3].Topic, rosbag.Time{Sec: sec}, strings.Repeat("x", chunk+i)})
-		}
-	}
-	b := writeBag(t, bagfmt.WriterOptions{ChunkBytes: 2500}, conns, msgs)
-	for _, cache := range []int64{0, 1} {
-		r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{CacheBytes: cache})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.NumSpans() < 5 {
-			t.Fatalf("only %d chunks", r.NumSpans())
-		}
-		var got []msg
-		for m, err := range rosbag.Messages(r, rosbag.Query{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, asMsg(m))
-		}
-		// Connections of one topic differ by their messages' content only.
-		if d := cmp.Diff(byTime(msgs), got); d != "" {
-			t.Errorf("cache %d: differs (-want +got):\n%s", cache, d)
-		}
-	}
-}
-
 func TestFramesStayValid(t *testing.T) {
 	t.Parallel()
 	for _, comp := range compressions {
