@@ -1,11 +1,11 @@
-package bagfmt_test
+package opening_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -33,7 +33,7 @@ func TestForeignFiles(t *testing.T) {
 		"the end is cut: \xc3":        `it is text that starts with "the end is cut: `,
 		"#\x00\x01":                   "it starts with the bytes 23 00 01",
 	} {
-		_, err := bagfmt.NewReader(strings.NewReader(start), int64(len(start)), bagfmt.ReaderOptions{})
+		_, err := open([]byte(start), table.Options{})
 		if !errors.Is(err, rosbag.ErrNotBag) || !strings.HasPrefix(err.Error(), "not a bag: "+want) {
 			t.Errorf("%.20q: %v, want %s", start, err, want)
 		}
