@@ -17,9 +17,9 @@ import (
 )
 
 // Load adds the bags of earlier runs with the same output, as far as they are still the files that were
-// recorded. orphans are the names of the files that will be repaired: none is deleted before that was
-// tried, see Trying. Without limits Load does nothing. After an error the limits hold for the files of
-// this run only.
+// recorded. orphans are the names of the files that will be repaired: the latest waitingOrphans of them
+// are not deleted before that was tried, see Trying. Without limits Load does nothing. After an error the
+// limits hold for the files of this run only.
 func (r *Retainer) Load(s *bagfile.Series, orphans []string) error {
 	if !r.Enabled() {
 		return nil
@@ -47,9 +47,20 @@ func (r *Retainer) Load(s *bagfile.Series, orphans []string) error {
 			r.note(s.Watchdog, entry{Bag: e.Bag, ID: e.ID, Deleted: true})
 		}
 	}
+	waiting := 0
+	for _, f := range slices.Backward(r.files) {
+		if f.untried {
+			waiting++
+			f.untried = waiting <= waitingOrphans
+		}
+	}
 	r.syncLedger(s.Watchdog)
 	return nil
 }
+
+// waitingOrphans is how many orphans no limit deletes before their repair was tried. A recorder that is
+// killed again and again before it can repair one leaves one each time.
+const waitingOrphans = 2
 
 // Look is Load for a recording that does not begin: nothing is written or locked.
 func (r *Retainer) Look(s *bagfile.Series) error {
@@ -78,8 +89,10 @@ func (r *Retainer) Look(s *bagfile.Series) error {
 func (e *listedBag) find(s *bagfile.Series, now time.Time) (f *Retained, gone bool) {
 	defer s.Watchdog.Begin("search", s.Path(e.Bag))()
 	gone = true
-	for _, name := range []string{e.Name, e.Bag, e.Bag + bagname.ActiveSuffix,
-		e.Bag + bagname.OriginalSuffix} {
+	for _, name := range []string{
+		e.Name, e.Bag, e.Bag + bagname.ActiveSuffix,
+		e.Bag + bagname.OriginalSuffix,
+	} {
 		if name == "" {
 			continue
 		}

@@ -102,6 +102,24 @@ func TestAgeOfRepairedBags(t *testing.T) {
 	r.end()
 }
 
+// TestOrphansOfACrashLoop: a recorder that is killed before it can repair anything leaves a file each time; only the
+// latest wait for their repair.
+func TestOrphansOfACrashLoop(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var orphans []string
+	for range waitingOrphans + 3 {
+		orphans = append(orphans, startRun(t, dir, Limits{Files: 9}).crash())
+	}
+	r := startRepairing(t, dir, Limits{Bytes: 1}, orphans...)
+	r.bag()
+	left := slices.DeleteFunc(listed(t, dir), func(name string) bool { return filepath.Ext(name) != ".active" })
+	if want := orphans[3:]; !slices.Equal(left, want) {
+		t.Errorf("left: %v, want %v", left, want)
+	}
+	r.end()
+}
+
 // TestOrphansWaitForTheirRepair: no limit deletes what a crashed recorder has left before its repair was tried.
 func TestOrphansWaitForTheirRepair(t *testing.T) {
 	t.Parallel()
