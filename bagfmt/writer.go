@@ -35,8 +35,10 @@ func (o WriterOptions) withDefaults() (WriterOptions, error) {
 		o.ChunkBytes = chunk.DefaultBytes
 	}
 	if most := wire.MaxBuiltChunkBytes - wire.MaxAddedBytes; o.ChunkBytes < 0 || o.ChunkBytes > most {
-		return o, &rosbag.LimitError{Op: rosbag.OpChunk, What: "chunk size", Got: int64(o.ChunkBytes),
-			Limit: int64(most)}
+		return o, &rosbag.LimitError{
+			Op: rosbag.OpChunk, What: "chunk size", Got: int64(o.ChunkBytes),
+			Limit: int64(most),
+		}
 	}
 	if o.Workers < 0 || o.Workers > wire.MaxWorkers {
 		return o, fmt.Errorf("option Workers is %d, want 0 to %d", o.Workers, wire.MaxWorkers)
@@ -176,8 +178,10 @@ func (w *Writer) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 	case w.failed() != nil:
 		return w.failed()
 	case len(data) > wire.MaxMessageBytes:
-		return &rosbag.LimitError{Offset: w.size, Op: rosbag.OpMessage, What: "message",
-			Got: int64(len(data)), Limit: wire.MaxMessageBytes}
+		return &rosbag.LimitError{
+			Offset: w.size, Op: rosbag.OpMessage, What: "message",
+			Got: int64(len(data)), Limit: wire.MaxMessageBytes,
+		}
 	}
 	c, err := w.conns.own(c)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 // way, is much smaller or larger than those of Write, or because one of its connections has another id or
 // header, or no record in the bag so far.
 func (w *Writer) CopyChunk(c rosbag.Chunk, as func(*rosbag.Connection) *rosbag.Connection) (copied bool,
-	err error) {
+	err error,
+) {
 	whole, ok := c.(*cursor.Whole)
 	switch want := int64(w.o.ChunkBytes); {
 	case w.closed:

@@ -23,8 +23,10 @@ func (p *Program) kong() (*kong.Kong, error) {
 			}
 		}
 		fields = append(fields,
-			reflect.StructField{Name: fmt.Sprintf("F%d", len(fields)), Type: t,
-				Tag: reflect.StructTag(strings.TrimSpace(tag))})
+			reflect.StructField{
+				Name: fmt.Sprintf("F%d", len(fields)), Type: t,
+				Tag: reflect.StructTag(strings.TrimSpace(tag)),
+			})
 	}
 	if p.Words.Name != "" {
 		add(reflect.TypeFor[[]string](), "arg", "x", "optional", "x", "name", p.Words.Name, "help",

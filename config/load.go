@@ -130,8 +130,10 @@ func (r *fileReader) holdsSecret(text string) bool {
 
 // errorAt returns an error about a key.
 func (r *fileReader) errorAt(n *yaml.Node, key, format string, args ...any) error {
-	return &placedError{n.Line,
-		fmt.Sprintf("%s:%d: %s: %s", r.path, n.Line, key, fmt.Sprintf(format, args...))}
+	return &placedError{
+		n.Line,
+		fmt.Sprintf("%s:%d: %s: %s", r.path, n.Line, key, fmt.Sprintf(format, args...)),
+	}
 }
 
 func (r *fileReader) root(n *yaml.Node) error {
@@ -165,8 +167,10 @@ func describe(n *yaml.Node) string {
 // entry reads one key with its value.
 func (r *fileReader) entry(key, value *yaml.Node) error {
 	if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
-		return &placedError{key.Line,
-			fmt.Sprintf("%s:%d: want the name of an option before the colon", r.path, key.Line)}
+		return &placedError{
+			key.Line,
+			fmt.Sprintf("%s:%d: want the name of an option before the colon", r.path, key.Line),
+		}
 	}
 	name := abbreviate(key.Value)
 	o := r.find(key.Value)

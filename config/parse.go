@@ -105,8 +105,10 @@ func (p *Program) prefix() string { return strings.ToUpper(p.Name) + "_" }
 
 // options returns the options of the program without values, and --help.
 func (p *Program) options() []*option {
-	help := Option{Name: "help", Short: "h", CommandLine: true, Value: Switch(new(bool)),
-		Help: "Show context-sensitive help."}
+	help := Option{
+		Name: "help", Short: "h", CommandLine: true, Value: Switch(new(bool)),
+		Help: "Show context-sensitive help.",
+	}
 	help.Value.info = noField
 	all := []*option{{Option: help}}
 	for _, g := range p.Groups {

@@ -34,8 +34,10 @@ func (s *Settings) List() []Setting {
 		if o.key == "" || o.key == "config" {
 			continue
 		}
-		s := Setting{Key: o.key, Values: o.texts(), Origin: o.origin.String(), list: o.list(),
-			pairs: o.pairs(), literal: o.Value.literal, group: o.group}
+		s := Setting{
+			Key: o.key, Values: o.texts(), Origin: o.origin.String(), list: o.list(),
+			pairs: o.pairs(), literal: o.Value.literal, group: o.group,
+		}
 		switch {
 		case o.origin.place != "" && o.Secret:
 			s.Values, s.secret = []string{redacted}, true

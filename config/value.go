@@ -45,7 +45,8 @@ const (
 // Func declares one value. read makes a T of the text, checks return why that T is refused, and set is called
 // with the T once all values of the command line, the environment and the file were read.
 func Func[T any](set func(T), read func(text string) (T, error), checks ...func(T) error) Value {
-	return Value{literal: reflect.TypeFor[T]().Kind() != reflect.String,
+	return Value{
+		literal: reflect.TypeFor[T]().Kind() != reflect.String,
 		read: func(text string) (func(), error) {
 			v, err := read(text)
 			for _, check := range checks {
@@ -54,7 +55,8 @@ func Func[T any](set func(T), read func(text string) (T, error), checks ...func(
 				}
 			}
 			return func() { set(v) }, err
-		}}
+		},
+	}
 }
 
 // To declares one value, which is stored in to.
@@ -131,7 +133,8 @@ func OneOf[T any](to *T, names string, values ...T) Value {
 
 // Pairs declares a list of KEY=NUMBER. Of several numbers for one key the last one is stored.
 func Pairs[N int | float64](to *map[string]N, read func(text string) (N, error),
-	check func(key string, n N) error) Value {
+	check func(key string, n N) error,
+) Value {
 	v := Value{kind: pairs, literal: true, number: "a number", read: func(text string) (func(), error) {
 		key, number, ok := strings.Cut(text, "=")
 		n, err := read(number)

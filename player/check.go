@@ -38,11 +38,13 @@ func checkClock(resolve func(string) (string, error), p *plan.Plan) error {
 		return &plan.DenyError{Topics: []string{clock}}
 	}
 	if t := p.Topic(name); t != nil && t.MD5Sum != stdmsg.ClockMD5 {
-		return &control.OptionError{Option: "Clock",
+		return &control.OptionError{
+			Option: "Clock",
 			Reason: fmt.Sprintf("does not go with topic %s of the bags: its type is %s [%s], not rosgraph_msgs/Clock; "+
 				"play without the clock, select other topics or put a prefix in front of them", t.Name,
 				t.Type,
-				t.MD5Sum)}
+				t.MD5Sum),
+		}
 	}
 	return nil
 }
@@ -54,9 +56,11 @@ func checkExternalClock(resolve func(string) (string, error), p *plan.Plan) erro
 		return err
 	}
 	if t := p.Topic(topicname.InGraph(name)); t != nil {
-		return &control.OptionError{Option: "Stamps",
+		return &control.OptionError{
+			Option: "Stamps",
 			Reason: fmt.Sprintf("follows the clock on %s, and the bags have that topic, too (%s): exclude it or play it under another name",
-				name, t.RecordedName)}
+				name, t.RecordedName),
+		}
 	}
 	return nil
 }

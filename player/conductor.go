@@ -58,7 +58,8 @@ type hold struct {
 
 // newConductor returns a conductor for a plan that is ready to play.
 func newConductor(o *Options, p *plan.Plan, d *source.DamageLog, t follow.TimeBase,
-	awaited []*plan.Topic) *conductor {
+	awaited []*plan.Topic,
+) *conductor {
 	c := &conductor{
 		plan: p, awaited: awaited, readahead: readahead.New(p, timeline.New(orderOf(o, d.Report), p)),
 		damage: d,
@@ -66,8 +67,10 @@ func newConductor(o *Options, p *plan.Plan, d *source.DamageLog, t follow.TimeBa
 		log: o.Log,
 		transport: transport.New(transport.Options{
 			Schedule: transport.Schedule{Rate: o.Rate, Immediate: o.Immediate, Paused: o.Paused},
-			Loop: transport.Loop{On: o.Loop, To: transport.Forever, Shift: o.LoopShift,
-				Immediate: o.Immediate},
+			Loop: transport.Loop{
+				On: o.Loop, To: transport.Forever, Shift: o.LoopShift,
+				Immediate: o.Immediate,
+			},
 			SkipEmpty:     o.SkipEmpty,
 			PauseOnTopics: len(o.PauseTopics) > 0,
 		}),

@@ -216,15 +216,19 @@ func (o Options) withDefaults() (Options, error) {
 	case checkRate(o.Rate) != nil:
 		return o, checkRate(o.Rate)
 	case !(o.Hz >= minHz) || o.Hz > maxHz: // also NaN
-		return o, &control.OptionError{Option: "Hz",
-			Reason: fmt.Sprintf("must be between %g and %g", minHz, maxHz)}
+		return o, &control.OptionError{
+			Option: "Hz",
+			Reason: fmt.Sprintf("must be between %g and %g", minHz, maxHz),
+		}
 	case o.Start < 0, o.Duration < 0, o.HeaderReach < 0, o.Delay < 0, o.LinkTimeout < 0, o.WaitTimeout < 0:
 		return o, &control.OptionError{Option: "Start, Duration, HeaderReach, Delay, LinkTimeout or WaitTimeout", Reason: "is negative"}
 	case o.Stamps != StampsRecorded && o.Stamps != StampsNow && o.Stamps != StampsClock:
 		return o, &control.OptionError{Option: "Stamps", Reason: "is none of the constants"}
 	case o.Stamps == StampsClock && (o.Clock || o.Immediate):
-		return o, &control.OptionError{Option: "Stamps",
-			Reason: "follows a clock: neither Clock nor Immediate go with that"}
+		return o, &control.OptionError{
+			Option: "Stamps",
+			Reason: "follows a clock: neither Clock nor Immediate go with that",
+		}
 	case o.SkipEmpty < 0:
 		return o, &control.OptionError{Option: "SkipEmpty", Reason: "is negative"}
 	case o.Overflow != OverflowDrop && o.Overflow != OverflowBlock:
@@ -238,8 +242,10 @@ func (o Options) withDefaults() (Options, error) {
 // checkRate returns an *OptionError for an invalid rate.
 func checkRate(rate float64) error {
 	if !(rate >= control.MinRate && rate <= control.MaxRate) { // also NaN
-		return &control.OptionError{Option: "Rate",
-			Reason: fmt.Sprintf("must be between %g and %g", control.MinRate, control.MaxRate)}
+		return &control.OptionError{
+			Option: "Rate",
+			Reason: fmt.Sprintf("must be between %g and %g", control.MinRate, control.MaxRate),
+		}
 	}
 	return nil
 }

@@ -87,7 +87,8 @@ func play(ctx context.Context, o *Options, g stage.Graph, t follow.TimeBase) (co
 // abandonablePlan makes the plan in a goroutine. If a read does not return, it returns soon
 // after ctx has ended and abandons the goroutine with its plan.
 func abandonablePlan(ctx context.Context, o *Options, what plan.Options,
-	resolve func(string) (string, error)) (*plan.Plan, error) {
+	resolve func(string) (string, error),
+) (*plan.Plan, error) {
 	var made *plan.Plan // made and failed are not read unless done is closed
 	var failed error
 	done := make(chan struct{})

@@ -40,9 +40,9 @@ type Overflow int
 
 // The zero value drops: a slow disk must not hold up the topics of a robot.
 const (
-	// drop the newest messages of the heaviest topics and count them
+	// drop the newest messages of the heaviest topics and count them.
 	OverflowDrop Overflow = iota
-	// stop reading the sockets until there is room; one message may take half of BufferBytes
+	// stop reading the sockets until there is room; one message may take half of BufferBytes.
 	OverflowBlock
 )
 

@@ -43,6 +43,8 @@ func (s Snapshot) withDefaults(o *Options, buffer int64) (Snapshot, error) {
 
 // ring returns the options of the ring.
 func (s Snapshot) ring() ring.Options {
-	return ring.Options{Most: s.Bytes, Window: s.PreRoll, PostRoll: s.PostRoll,
-		Only: s.Mode == control.SnapshotOnly}
+	return ring.Options{
+		Most: s.Bytes, Window: s.PreRoll, PostRoll: s.PostRoll,
+		Only: s.Mode == control.SnapshotOnly,
+	}
 }

@@ -41,8 +41,10 @@ func (r *session) wire(outputs *bagfile.Series, retain *retention.Retainer, out 
 
 // health returns the configuration of the watcher of topics.
 func (o *Options) health(accounts health.Accounts, own *annotations.Writer) health.Config {
-	return health.Config{Log: o.Log, Sim: o.sim, Expect: o.Expect, Accounts: accounts,
-		IsPlayer: o.graph().IsPlayer, Mark: own.FindingMark}
+	return health.Config{
+		Log: o.Log, Sim: o.sim, Expect: o.Expect, Accounts: accounts,
+		IsPlayer: o.graph().IsPlayer, Mark: own.FindingMark,
+	}
 }
 
 // intake returns the configuration of the intake of a recording that begins at begun.
@@ -52,10 +54,14 @@ func (o *Options) intake(encoder *encode.Encoder, begun time.Time) intake.Config
 		Node:   o.Node.Name(),
 		Flush:  o.FlushInterval,
 		Limits: o.limits(),
-		Memory: memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes,
-			Blocks: o.Overflow == OverflowBlock},
-		Rotation: rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt,
-			Stopped: o.Begin == control.StateStopped},
+		Memory: memory.Options{
+			Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes,
+			Blocks: o.Overflow == OverflowBlock,
+		},
+		Rotation: rotation.Options{
+			Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt,
+			Stopped: o.Begin == control.StateStopped,
+		},
 		NoRepeat: o.NoRepeatLatched,
 		Begin:    o.Begin,
 		Sim:      o.sim,
@@ -77,7 +83,8 @@ func (o *Options) limits() []account.Limit {
 
 // sinkConfig returns the configuration of the sink.
 func (r *session) sinkConfig(encoder *encode.Encoder, outputs *bagfile.Series,
-	retain *retention.Retainer) sink.Config {
+	retain *retention.Retainer,
+) sink.Config {
 	o, in := &r.o, r.in
 	return sink.Config{
 		Log: o.Log, In: in, Accounts: in.Accounts, Buffers: &in.Buffers, Sim: o.sim,
@@ -121,8 +128,10 @@ func (o *Options) graph() *graph.Graph {
 
 // encoder returns the options of the encoder.
 func (o *Options) encoder() encode.Options {
-	e := encode.Options{Log: o.Log, Compression: o.Compression, Adaptive: o.Adaptive, Room: o.MemoryBytes(),
-		Workers: workers(o.Compression)}
+	e := encode.Options{
+		Log: o.Log, Compression: o.Compression, Adaptive: o.Adaptive, Room: o.MemoryBytes(),
+		Workers: workers(o.Compression),
+	}
 	if e.Room < 0 {
 		e.Room = DefaultBufferBytes
 	}

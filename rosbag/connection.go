@@ -29,14 +29,14 @@ const (
 // which is the name of the schema and may be empty, and these, but no md5sum and no
 // message_definition. The payloads are what the file holds.
 const (
-	// message_encoding of the channel, for example "cdr"
+	// message_encoding of the channel, for example "cdr".
 	KeyMCAPEncoding = "mcap.encoding"
-	// for example "ros2msg"; empty without a schema
+	// for example "ros2msg"; empty without a schema.
 	KeyMCAPSchemaEncoding = "mcap.schema_encoding"
-	// data of the schema: a definition, or bytes
+	// data of the schema: a definition, or bytes.
 	KeyMCAPSchema = "mcap.schema"
 	// what comes before each key of the channel's metadata, for example
-	// "mcap.metadata.offered_qos_profiles"
+	// "mcap.metadata.offered_qos_profiles".
 	KeyMCAPMetadata = "mcap.metadata."
 )
 

@@ -11,8 +11,10 @@ import (
 // echo -p does: "%time,field.header.seq,…", without a line break. Arrays have a column
 // for each element of this value.
 func (v Value) AppendCSVHeader(dst []byte, o TextOptions) ([]byte, error) {
-	w := csvWriter{cursor: v.cursor(), dst: append(dst, "%time,"...), start: len(dst), o: o, names: true,
-		name: []byte("field")}
+	w := csvWriter{
+		cursor: v.cursor(), dst: append(dst, "%time,"...), start: len(dst), o: o, names: true,
+		name: []byte("field"),
+	}
 	return w.line(v)
 }
 

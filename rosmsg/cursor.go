@@ -17,8 +17,10 @@ type cursor struct {
 // node counts a message or an array. It returns an error if that is one too many.
 func (c *cursor) node() error {
 	if c.nodes--; c.nodes < 0 {
-		return &DecodeError{Offset: c.off,
-			Reason: fmt.Sprintf("%d bytes unfold into too many messages and arrays", len(c.p)), err: ErrLimit}
+		return &DecodeError{
+			Offset: c.off,
+			Reason: fmt.Sprintf("%d bytes unfold into too many messages and arrays", len(c.p)), err: ErrLimit,
+		}
 	}
 	return nil
 }
@@ -26,8 +28,10 @@ func (c *cursor) node() error {
 // room returns an error if more was printed than the payload allows.
 func (c *cursor) room(printed int) error {
 	if printed > freeOutput+outputPerByte*len(c.p) {
-		return &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%d bytes print as too many", len(c.p)),
-			err: ErrLimit}
+		return &DecodeError{
+			Offset: c.off, Reason: fmt.Sprintf("%d bytes print as too many", len(c.p)),
+			err: ErrLimit,
+		}
 	}
 	return nil
 }
@@ -63,8 +67,10 @@ func (c *cursor) take(n int, w *wire) ([]byte, error) {
 }
 
 func (c *cursor) short(n int64, what string) error {
-	return &DecodeError{Offset: c.off,
-		Reason: fmt.Sprintf("%s of %d bytes, %d left", what, n, len(c.p)-c.off), err: io.ErrUnexpectedEOF}
+	return &DecodeError{
+		Offset: c.off,
+		Reason: fmt.Sprintf("%s of %d bytes, %d left", what, n, len(c.p)-c.off), err: io.ErrUnexpectedEOF,
+	}
 }
 
 // length reads a length word.
@@ -84,8 +90,10 @@ func (c *cursor) bytes() ([]byte, error) {
 		return nil, err
 	}
 	if left := int64(len(c.p) - c.off); int64(n) > left {
-		return nil, &DecodeError{Offset: c.off - 4,
-			Reason: fmt.Sprintf("string of %d bytes, %d left", n, left), err: io.ErrUnexpectedEOF}
+		return nil, &DecodeError{
+			Offset: c.off - 4,
+			Reason: fmt.Sprintf("string of %d bytes, %d left", n, left), err: io.ErrUnexpectedEOF,
+		}
 	}
 	b := c.p[c.off : c.off+int(n) : c.off+int(n)]
 	c.off += int(n)
@@ -105,9 +113,11 @@ func (c *cursor) count(w *wire) (int, error) {
 	}
 	if w.elem.least == 0 {
 		if n > maxArrayLength {
-			return 0, &DecodeError{Offset: c.off,
+			return 0, &DecodeError{
+				Offset: c.off,
 				Reason: fmt.Sprintf("%s of %d elements without content, at most %d", w.name, n,
-					maxArrayLength), err: ErrLimit}
+					maxArrayLength), err: ErrLimit,
+			}
 		}
 		return int(n), nil
 	}
@@ -203,8 +213,10 @@ func (c *cursor) shortRun(t *Type, r *run) error {
 // end checks that the message ends where the payload does.
 func (c *cursor) end(t *Type) error {
 	if left := len(c.p) - c.off; left > 0 {
-		return &DecodeError{Type: t.name, Offset: c.off,
-			Reason: fmt.Sprintf("%d bytes after the end of the message", left), err: ErrTrailing}
+		return &DecodeError{
+			Type: t.name, Offset: c.off,
+			Reason: fmt.Sprintf("%d bytes after the end of the message", left), err: ErrTrailing,
+		}
 	}
 	return nil
 }

@@ -57,8 +57,10 @@ func (m *Message) Get(name string) any {
 func (m *Message) Set(name string, value any) error {
 	i := m.Type.field(name)
 	if i < 0 {
-		return &FieldError{Type: m.Type.name, Path: name,
-			Reason: fmt.Sprintf("%s has no field %q%s", m.Type.name, clip(name), m.Type.wire.fieldsThere())}
+		return &FieldError{
+			Type: m.Type.name, Path: name,
+			Reason: fmt.Sprintf("%s has no field %q%s", m.Type.name, clip(name), m.Type.wire.fieldsThere()),
+		}
 	}
 	m.Values[i] = value
 	return nil

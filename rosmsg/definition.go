@@ -61,8 +61,10 @@ var separator = strings.Repeat("=", 80)
 func blocks(name, text string) (all []*block, strict bool, err error) {
 	if len(text) > maxDefinitionBytes {
 		return nil, false,
-			&DefinitionError{Type: name,
-				Reason: fmt.Sprintf("%d bytes, at most %d", len(text), maxDefinitionBytes), err: ErrLimit}
+			&DefinitionError{
+				Type:   name,
+				Reason: fmt.Sprintf("%d bytes, at most %d", len(text), maxDefinitionBytes), err: ErrLimit,
+			}
 	}
 	if err := checkType(name, name, 0); err != nil {
 		return nil, false, err
@@ -87,8 +89,10 @@ func blocks(name, text string) (all []*block, strict bool, err error) {
 			typ, ok := strings.CutPrefix(trimmed, "MSG:")
 			if !ok {
 				return nil, false,
-					&DefinitionError{Type: name, Line: i + 1,
-						Reason: fmt.Sprintf("want MSG: and a type, got %q", clip(trimmed))}
+					&DefinitionError{
+						Type: name, Line: i + 1,
+						Reason: fmt.Sprintf("want MSG: and a type, got %q", clip(trimmed)),
+					}
 			}
 			typ = strings.TrimFunc(typ, isSpace)
 			if err := checkType(name, typ, i+1); err != nil {
@@ -96,8 +100,10 @@ func blocks(name, text string) (all []*block, strict bool, err error) {
 			}
 			if len(all) > 4*maxTypes {
 				return nil, false,
-					&DefinitionError{Type: name, Line: i + 1,
-						Reason: fmt.Sprintf("more than %d blocks", 4*maxTypes), err: ErrLimit}
+					&DefinitionError{
+						Type: name, Line: i + 1,
+						Reason: fmt.Sprintf("more than %d blocks", 4*maxTypes), err: ErrLimit,
+					}
 			}
 			current = &block{name: modern(typ), line: i + 2}
 			all = append(all, current)
@@ -148,13 +154,17 @@ const headerType = "std_msgs/Header"
 func checkType(root, name string, line int) error {
 	switch {
 	case len(name) > maxNameBytes:
-		return &DefinitionError{Type: clip(root), Line: line,
+		return &DefinitionError{
+			Type: clip(root), Line: line,
 			Reason: fmt.Sprintf("name %q of %d bytes, at most %d", clip(name), len(name), maxNameBytes),
-			err:    ErrLimit}
+			err:    ErrLimit,
+		}
 	case strings.ContainsFunc(name,
 		func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }):
-		return &DefinitionError{Type: clip(root), Line: line,
-			Reason: fmt.Sprintf("%q is no name for a type", name)}
+		return &DefinitionError{
+			Type: clip(root), Line: line,
+			Reason: fmt.Sprintf("%q is no name for a type", name),
+		}
 	}
 	return nil
 }
@@ -237,8 +247,10 @@ func (b *block) field(n int, code string) (fieldSpec, error) {
 	}
 	f.typ, f.name = words[0], words[1]
 	if len(f.name) > maxNameBytes {
-		return f, &DefinitionError{Type: b.name, Line: f.line,
-			Reason: fmt.Sprintf("name of %d bytes, at most %d", len(f.name), maxNameBytes), err: ErrLimit}
+		return f, &DefinitionError{
+			Type: b.name, Line: f.line,
+			Reason: fmt.Sprintf("name of %d bytes, at most %d", len(f.name), maxNameBytes), err: ErrLimit,
+		}
 	}
 	if !legalName(f.name, false) {
 		return f, b.fail(n, "%q is no name for a field", clip(f.name))
@@ -257,9 +269,11 @@ func (b *block) field(n int, code string) (fieldSpec, error) {
 	}
 	length, err := strconv.ParseUint(digits, 10, 64)
 	if err != nil || length > maxArrayLength {
-		return f, &DefinitionError{Type: b.name, Line: f.line,
+		return f, &DefinitionError{
+			Type: b.name, Line: f.line,
 			Reason: fmt.Sprintf("array of %s elements, at most %d", clip(digits), maxArrayLength),
-			err:    ErrLimit}
+			err:    ErrLimit,
+		}
 	}
 	f.length = int(length)
 	return f, nil

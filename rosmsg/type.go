@@ -189,8 +189,10 @@ func ParseWith(name, definition string, missing func(name string) (text string, 
 	if err != nil {
 		return nil, err
 	}
-	c := &compiler{missing: missing, blocks: make(map[string]*block, len(all)),
-		bare: make(map[string]*block, len(all)), done: make(map[string]*Type), root: all[0]}
+	c := &compiler{
+		missing: missing, blocks: make(map[string]*block, len(all)),
+		bare: make(map[string]*block, len(all)), done: make(map[string]*Type), root: all[0],
+	}
 	for _, b := range all[1:] {
 		if !strings.ContainsAny(b.name, notOfFields) {
 			c.blocks[b.name] = b // the last one counts, as for ROS
@@ -231,20 +233,26 @@ type compiler struct {
 
 func (c *compiler) compile(b *block, depth int) (*Type, error) {
 	if c.types++; c.types > maxTypes {
-		return nil, &DefinitionError{Type: b.name,
-			Reason: fmt.Sprintf("made of more than %d types", maxTypes), err: ErrLimit}
+		return nil, &DefinitionError{
+			Type:   b.name,
+			Reason: fmt.Sprintf("made of more than %d types", maxTypes), err: ErrLimit,
+		}
 	}
 	if depth > maxDepth {
-		return nil, &DefinitionError{Type: b.name, Line: b.line,
-			Reason: fmt.Sprintf("types nest deeper than %d", maxDepth), err: ErrLimit}
+		return nil, &DefinitionError{
+			Type: b.name, Line: b.line,
+			Reason: fmt.Sprintf("types nest deeper than %d", maxDepth), err: ErrLimit,
+		}
 	}
 	s, err := b.parse()
 	if err != nil {
 		return nil, err
 	}
 	if c.fields += len(s.fields); c.fields > maxFields {
-		return nil, &DefinitionError{Type: b.name,
-			Reason: fmt.Sprintf("made of more than %d fields", maxFields), err: ErrLimit}
+		return nil, &DefinitionError{
+			Type:   b.name,
+			Reason: fmt.Sprintf("made of more than %d fields", maxFields), err: ErrLimit,
+		}
 	}
 	c.done[b.name] = nil
 	t := &Type{name: b.name, constants: s.constants, fields: make([]field, 0, len(s.fields))}
@@ -262,8 +270,10 @@ func (c *compiler) compile(b *block, depth int) (*Type, error) {
 			size += w.size
 		}
 		if least += w.least; least > math.MaxInt32 {
-			return nil, &DefinitionError{Type: b.name, Line: f.line, Reason: "a message of more than 2 GiB",
-				err: ErrLimit}
+			return nil, &DefinitionError{
+				Type: b.name, Line: f.line, Reason: "a message of more than 2 GiB",
+				err: ErrLimit,
+			}
 		}
 	}
 	t.wire = wire{kind: Struct, name: t.name, msg: t, size: size, least: least}
@@ -299,8 +309,10 @@ func (c *compiler) wire(b *block, f fieldSpec, depth int) (*wire, error) {
 	if err != nil || !f.array {
 		return elem, err
 	}
-	w := &wire{kind: Array, elem: elem, length: f.length, size: -1, least: 4, name: elem.name + "[]",
-		stamped: elem.stamped}
+	w := &wire{
+		kind: Array, elem: elem, length: f.length, size: -1, least: 4, name: elem.name + "[]",
+		stamped: elem.stamped,
+	}
 	if f.length < 0 {
 		return w, nil
 	}
@@ -333,8 +345,10 @@ func (c *compiler) element(b *block, f fieldSpec, depth int) (*wire, error) {
 		}
 	}
 	if t == nil {
-		return nil, &DefinitionError{Type: b.name, Line: f.line,
-			Reason: fmt.Sprintf("%q contains itself", clip(sub.name))}
+		return nil, &DefinitionError{
+			Type: b.name, Line: f.line,
+			Reason: fmt.Sprintf("%q contains itself", clip(sub.name)),
+		}
 	}
 	return &t.wire, nil
 }
@@ -355,8 +369,10 @@ func (c *compiler) find(f fieldSpec) (*block, error) {
 	}
 	text, ok := c.missing(f.base)
 	if !ok {
-		return nil, &DefinitionError{Type: c.root.name, Line: f.line,
-			Reason: fmt.Sprintf("no definition of %q", clip(f.base))}
+		return nil, &DefinitionError{
+			Type: c.root.name, Line: f.line,
+			Reason: fmt.Sprintf("no definition of %q", clip(f.base)),
+		}
 	}
 	b := &block{name: f.base, line: 1, text: text}
 	c.blocks[f.base] = b

@@ -230,8 +230,10 @@ func (v Value) Members() iter.Seq2[Member, error] {
 // that vary in size are counted from the start: [Value.Elements] is faster for all.
 func (v Value) Index(i int) (Value, error) {
 	if v.Kind() != Array {
-		return Value{}, &FieldError{Type: v.name(), Path: "[" + strconv.Itoa(i) + "]",
-			Reason: v.Type() + " is no array"}
+		return Value{}, &FieldError{
+			Type: v.name(), Path: "[" + strconv.Itoa(i) + "]",
+			Reason: v.Type() + " is no array",
+		}
 	}
 	c := cursor{p: v.p, off: v.off}
 	if err := c.element(v.wire, i, v.root); err != nil {
@@ -250,8 +252,10 @@ func (c *cursor) element(w *wire, i int, root *Type) error {
 		i += n
 	}
 	if i < 0 || i >= n {
-		return &FieldError{Type: root.name, Path: "[" + strconv.Itoa(i) + "]",
-			Reason: fmt.Sprintf("index %d of %s with %d elements", i, w.name, n)}
+		return &FieldError{
+			Type: root.name, Path: "[" + strconv.Itoa(i) + "]",
+			Reason: fmt.Sprintf("index %d of %s with %d elements", i, w.name, n),
+		}
 	}
 	if w.elem.size >= 0 {
 		c.off += i * int(w.elem.size) // inside the payload: the count was checked
@@ -272,8 +276,10 @@ func (v Value) Field(name string) (Value, error) {
 		i = v.wire.msg.field(name)
 	}
 	if i < 0 {
-		return Value{}, &FieldError{Type: v.name(), Path: name,
-			Reason: fmt.Sprintf("%s has no field %q", v.Type(), clip(name))}
+		return Value{}, &FieldError{
+			Type: v.name(), Path: name,
+			Reason: fmt.Sprintf("%s has no field %q", v.Type(), clip(name)),
+		}
 	}
 	c := cursor{p: v.p, off: v.off}
 	if err := c.field(v.wire.msg, i); err != nil {

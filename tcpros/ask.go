@@ -16,8 +16,10 @@ import (
 // Each subscriber is told what it wants, and "*" if it takes anything: roscpp keeps the first md5sum that
 // it is told, and would refuse all other publishers.
 func (n *Node) AskSubscribers(ctx context.Context, topics map[string][]string) (map[string][]Header, error) {
-	a := &asking{missing: make(map[string][]string), got: make(map[string][]Header),
-		done: make(chan struct{})}
+	a := &asking{
+		missing: make(map[string][]string), got: make(map[string][]Header),
+		done: make(chan struct{}),
+	}
 	for topic, callers := range topics {
 		if n.Publication(topic) == nil {
 			a.missing[topic] = slices.Clone(callers)
@@ -34,8 +36,10 @@ func (n *Node) AskSubscribers(ctx context.Context, topics map[string][]string) (
 			a.note(topic, h)
 			return nil, ""
 		}
-		p, err := n.Advertise(AdvertiseOptions{Topic: topic, Type: "*", MD5Sum: AnyMD5, Transient: true,
-			Unfit: note})
+		p, err := n.Advertise(AdvertiseOptions{
+			Topic: topic, Type: "*", MD5Sum: AnyMD5, Transient: true,
+			Unfit: note,
+		})
 		if err != nil {
 			return nil, err
 		}

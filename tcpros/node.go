@@ -128,8 +128,10 @@ type graph struct {
 func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	n := &Node{
 		log: o.Log, onShutdown: o.OnShutdown, timing: defaultTiming(),
-		graph: graph{subs: map[string]*Subscription{}, pubs: map[string]*Publication{},
-			services: map[string]*Service{}},
+		graph: graph{
+			subs: map[string]*Subscription{}, pubs: map[string]*Publication{},
+			services: map[string]*Service{},
+		},
 	}
 	if n.log == nil {
 		n.log = zap.NewNop()

@@ -83,9 +83,11 @@ func (n *Node) AdvertiseService(o ServiceOptions) (*Service, error) {
 		return nil, &ConflictError{name, have.Type + "/" + have.MD5Sum, o.Type.Type + "/" + o.Type.MD5Sum}
 	}
 	ctx, cancel := n.tasks.child()
-	s := &Service{n,
+	s := &Service{
+		n,
 		service.New(n.calls, name,
-			service.Options{Type: o.Type, MaxRequestBytes: o.MaxRequestBytes, Handle: o.Handle}, ctx, cancel)}
+			service.Options{Type: o.Type, MaxRequestBytes: o.MaxRequestBytes, Handle: o.Handle}, ctx, cancel),
+	}
 	n.graph.services[name] = s
 	n.reg.Add(rosapi.Key{Kind: rosapi.Service, Name: name}, "", 0, nil)
 	return s, nil

@@ -43,8 +43,10 @@ func (b *inputBag) readIndex(in *recoverInput, base int64, h *wire.RecordHeader)
 	report := b.counts.report
 	at := base + int64(min(h.IndexPos, uint64(in.size)))
 	if h.IndexPos == 0 || base < 0 {
-		report.repair(&rosbag.CorruptError{Offset: base + int64(len(wire.VersionLine)),
-			Op: rosbag.OpBagHeader, Reason: "no index section", Err: rosbag.ErrUnindexed})
+		report.repair(&rosbag.CorruptError{
+			Offset: base + int64(len(wire.VersionLine)),
+			Op:     rosbag.OpBagHeader, Reason: "no index section", Err: rosbag.ErrUnindexed,
+		})
 		return
 	}
 	b.index = at
@@ -176,8 +178,10 @@ func (t *inputConns) add(h *wire.RecordHeader, data []byte, at int64) inputConn 
 	}
 	out, err := t.out.connection(c, d)
 	if err != nil {
-		report.repair(&rosbag.CorruptError{Offset: at, Op: rosbag.OpConnection,
-			Reason: "connection cannot be kept", Err: err})
+		report.repair(&rosbag.CorruptError{
+			Offset: at, Op: rosbag.OpConnection,
+			Reason: "connection cannot be kept", Err: err,
+		})
 	}
 	t.byID[c.ID] = inputConn{digest: d, out: out, edited: t.out.edits.Has(out)}
 	return t.byID[c.ID]

@@ -96,8 +96,10 @@ func (d *chunkDecoder) takeAhead(p *wire.ChunkPlace) (c decodedChunk, ok bool) {
 	d.buf, j.buf = j.buf, d.buf
 	d.plain, j.plain = j.plain, d.plain
 	d.ahead.queue.Recycle(j)
-	return decodedChunk{place: *p, stored: d.buf.b[wire.ChunkHeadroom:], buf: &d.buf, crc: j.crc,
-		data: j.data, certain: true}, true
+	return decodedChunk{
+		place: *p, stored: d.buf.b[wire.ChunkHeadroom:], buf: &d.buf, crc: j.crc,
+		data: j.data, certain: true,
+	}, true
 }
 
 // decode unpacks the stored data of c. If the compression or the size in the header is
@@ -167,7 +169,8 @@ func (d *chunkDecoder) unpackLimit(p *wire.ChunkPlace) int64 {
 // it allocates, and sets memory to the result. It returns nil if the data or the header is
 // wrong in any way.
 func unpackIntact(d *codec.Decompressor, p *wire.ChunkPlace, stored []byte, crc uint32,
-	memory *[]byte) []byte {
+	memory *[]byte,
+) []byte {
 	packed := p.Compression == rosbag.CompressionLZ4 || p.Compression == rosbag.CompressionBZ2
 	if !packed || p.Size == 0 || p.Checked && crc != p.CRC {
 		return nil

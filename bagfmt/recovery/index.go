@@ -83,8 +83,10 @@ func (x *chunkIndex) fail(c *stagedChunk, at, next int, err error) {
 	x.to = next
 	if x.err == nil {
 		x.from = at
-		x.err = &rosbag.CorruptError{Offset: c.place.Pos, Op: rosbag.OpChunk,
-			Reason: fmt.Sprintf("record at %d", at), Err: err}
+		x.err = &rosbag.CorruptError{
+			Offset: c.place.Pos, Op: rosbag.OpChunk,
+			Reason: fmt.Sprintf("record at %d", at), Err: err,
+		}
 	}
 }
 

@@ -32,7 +32,8 @@ type oddTimes struct {
 }
 
 func newRecoverOutput(w *bagfmt.Writer, report *Report,
-	edit func(*rosbag.Connection) *rosbag.Edit) *recoverOutput {
+	edit func(*rosbag.Connection) *rosbag.Edit,
+) *recoverOutput {
 	return &recoverOutput{
 		w: w, report: report, edits: edits.New(edit),
 		digests:  make(map[rosbag.ConnID]identity.Digest),

@@ -69,9 +69,11 @@ func Recover(r io.ReaderAt, size int64, w *bagfmt.Writer, o Options) (Report, er
 	case scanner != nil:
 		err = convert(scanner, out, &progress)
 	default:
-		decoder := &chunkDecoder{report: &report, limit: limit,
+		decoder := &chunkDecoder{
+			report: &report, limit: limit,
 			unpack:  codec.Decompressor{Interrupted: progress.unmoved},
-			salvage: codec.Salvager{Interrupted: progress.unmoved}}
+			salvage: codec.Salvager{Interrupted: progress.unmoved},
+		}
 		if o.Workers > 0 {
 			decoder.ahead = newRecoverAhead(r, size, o.Workers)
 			defer decoder.ahead.queue.Close()

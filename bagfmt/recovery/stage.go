@@ -8,7 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt/recovery/internal/repeats"
 )
 
-// chunks that wait for connections, and messages in those that are damaged
+// chunks that wait for connections, and messages in those that are damaged.
 const maxDeferred, maxDeferredOffsets = 1 << 16, 1 << 22
 
 // chunkStage holds a chunk until its index data has been read, and then writes its intact

@@ -24,7 +24,8 @@ type recoverWalker struct {
 }
 
 func newRecoverWalker(in *recoverInput, out *recoverOutput, decoder *chunkDecoder,
-	progress *progressMeter) *recoverWalker {
+	progress *progressMeter,
+) *recoverWalker {
 	stage := &chunkStage{
 		out: out, report: out.report,
 		repeats: repeats.New(in.r),
@@ -295,8 +296,10 @@ func (w *recoverWalker) lost(start int64, err error) error {
 	}
 	// Of the first record of the index section the file may have too few bytes to tell what it is.
 	cut := start == w.bag.index && wire.IsEnd(err)
-	position := w.report.addSkipped(SkippedRange{Offset: start, Bytes: next - start, Err: err,
-		Trailing: !ok && (w.bag.inIndex || cut)})
+	position := w.report.addSkipped(SkippedRange{
+		Offset: start, Bytes: next - start, Err: err,
+		Trailing: !ok && (w.bag.inIndex || cut),
+	})
 	w.stage.retractable = 0
 	if ok && w.bag.inIndex && w.report.More == 0 {
 		w.stage.retractable = position
@@ -338,8 +341,10 @@ func (w *recoverWalker) retryDeferred() error {
 		if w.progress.err != nil { // the chunk is not lost
 			return w.progress.err
 		}
-		w.stage.hold(stagedChunk{decodedChunk: c, bag: d.bag, end: p.Data + p.Stored, err: err,
-			indexed: d.indexed, offsets: d.offsets, retried: true})
+		w.stage.hold(stagedChunk{
+			decodedChunk: c, bag: d.bag, end: p.Data + p.Stored, err: err,
+			indexed: d.indexed, offsets: d.offsets, retried: true,
+		})
 		if err := w.stage.release(); err != nil {
 			return err
 		}

@@ -83,8 +83,10 @@ func (f *checkFlags) one(parent context.Context, j *job.Job, path string) error 
 	defer cancel(nil)
 	growing := bags.Growth(file)
 	report, err := check.Check(ctx, j.Meter(file, checking, cancel), size,
-		check.Options{Deep: f.Deep, Workers: job.Workers(), MaxChunkBytes: j.MaxChunk,
-			UnwrapKey: bags.UnwrapKey(ctx), Growing: growing})
+		check.Options{
+			Deep: f.Deep, Workers: job.Workers(), MaxChunkBytes: j.MaxChunk,
+			UnwrapKey: bags.UnwrapKey(ctx), Growing: growing,
+		})
 	j.Bar.Clear()
 	switch {
 	case parent.Err() != nil:
@@ -100,10 +102,12 @@ func (f *checkFlags) one(parent context.Context, j *job.Job, path string) error 
 // ros2 checks a recording of ROS 2, by reading it as others do.
 func (f *checkFlags) ros2(ctx context.Context, j *job.Job, path string) error {
 	r, err := bags.Open(ctx, path,
-		bags.Options{MaxChunkBytes: j.MaxChunk, Definitions: j.Definitions,
+		bags.Options{
+			MaxChunkBytes: j.MaxChunk, Definitions: j.Definitions,
 			Through: func(from bags.File, size int64) io.ReaderAt {
 				return j.Meter(from, job.Bytes("Checking "+store.Redact(path), size), nil)
-			}})
+			},
+		})
 	if err != nil {
 		return err
 	}

@@ -93,16 +93,20 @@ func (f *convertFlags) Run(ctx context.Context, out job.Output) error {
 		if err != nil {
 			return err
 		}
-		return convert.Job{In: in, Out: to, Select: o, Finish: finish, Storage: storage,
-			Options: f.jobOptions()}.Run(j)
+		return convert.Job{
+			In: in, Out: to, Select: o, Finish: finish, Storage: storage,
+			Options: f.jobOptions(),
+		}.Run(j)
 	}
 	source, back := in[0].Source.(*ros2.Source)
 	if f.DryRun && !back {
 		return errors.New("--dry-run is for conversions to ROS 2 and from it")
 	}
 	mcap := wantsMCAP(f.To, to)
-	sum, err := j.Rewrite(job.Plan{Inputs: in, Out: to, MCAP: mcap, DryRun: f.DryRun,
-		Sink: f.packing().Sink(in, mcap), Options: o, Finish: finish})
+	sum, err := j.Rewrite(job.Plan{
+		Inputs: in, Out: to, MCAP: mcap, DryRun: f.DryRun,
+		Sink: f.packing().Sink(in, mcap), Options: o, Finish: finish,
+	})
 	if back && (to != "-" || f.DryRun) && (err == nil || errors.Is(err, job.ErrLossy)) {
 		err = errors.Join(err, f.jobOptions().Back(j, to, source, sum, o))
 	}

@@ -60,8 +60,10 @@ others were shown.`
 
 // Run prints the messages of bags.
 func (f *echoFlags) Run(ctx context.Context, out job.Output) error {
-	e := &printing{flags: f, Job: job.New(ctx, out, job.Options{Quiet: true}),
-		w: bufio.NewWriterSize(out.Stdout, 64<<10)}
+	e := &printing{
+		flags: f, Job: job.New(ctx, out, job.Options{Quiet: true}),
+		w: bufio.NewWriterSize(out.Stdout, 64<<10),
+	}
 	paths, topics, err := e.sort(f.Args)
 	if err != nil {
 		return err

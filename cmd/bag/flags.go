@@ -87,7 +87,8 @@ func (f *selectFlags) concerned() (func(*rosbag.Connection) bool, error) {
 // expression, which may be empty. Names that are not recorded are reported before anything is written.
 // finish is to be called after the last message: it reports what the expression came to.
 func (f *selectFlags) choose(j *job.Job, in job.Inputs, expr string) (o rewrite.Options,
-	finish func(uint64) error, err error) {
+	finish func(uint64) error, err error,
+) {
 	for _, text := range f.GlobLike() {
 		j.Complain("%s", text)
 	}

@@ -2,5 +2,5 @@
 
 package main
 
-// reads and writes databases of ROS 2; make demo does without
+// reads and writes databases of ROS 2; make demo does without.
 import _ "github.com/gorosbag/gorosbag/internal/ros2/db3/sqlite"

@@ -56,8 +56,10 @@ func (f *uploadFlags) Run(ctx context.Context, out job.Output) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bucket.Close()) }()
-	o := program.LogOptions{Log: options.Log{LogLevel: "info"}, Quiet: f.Quiet,
-		Terminal: job.IsTerminal(j.Stderr)}
+	o := program.LogOptions{
+		Log: options.Log{LogLevel: "info"}, Quiet: f.Quiet,
+		Terminal: job.IsTerminal(j.Stderr),
+	}
 	if out.Errs.JSON {
 		o.Format = "json"
 	}

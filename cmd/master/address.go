@@ -53,7 +53,8 @@ func choosePort(flag int, masterURI string) (string, error) {
 
 // locate decides where to serve.
 func locate(ctx context.Context, listen string, remaps map[string]string,
-	getenv func(string) string) (master.Location, error) {
+	getenv func(string) string,
+) (master.Location, error) {
 	a := tcpros.Args{Hostname: remaps["__hostname"], IP: remaps["__ip"]}
 	at := master.Locate(ctx, listen, a, getenv)
 	switch {

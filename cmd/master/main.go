@@ -97,12 +97,13 @@ func run(args []string, getenv func(string) string, stdout io.Writer, errs *prog
 		log.Warn("the host name stands for loopback: nodes on other machines cannot reach this master (set ROS_IP, or use --listen)", zap.String("host", at.Host))
 	}
 	shutdown := make(chan struct{}, 1)
-	o := master.Options{Listen: net.JoinHostPort(at.Listen[0], port), AlsoListen: at.Listen[1:],
-		URIHost: at.Host, Log: log}
+	o := master.Options{
+		Listen: net.JoinHostPort(at.Listen[0], port), AlsoListen: at.Listen[1:], URIHost: at.Host, Log: log,
+	}
 	if f.RemoteShutdown {
 		o.OnShutdown = func(caller, reason, peer string) {
-			log.Info("shutdown asked for", zap.String("caller", caller), zap.String("peer", peer),
-				zap.String("reason", reason))
+			whom := []zap.Field{zap.String("caller", caller), zap.String("peer", peer), zap.String("reason", reason)}
+			log.Info("shutdown asked for", whom...)
 			select {
 			case shutdown <- struct{}{}:
 			default:
@@ -142,9 +143,8 @@ func parse(args []string, stdout, stderr io.Writer) (flags, error) {
 		return f, errHelpShown
 	}
 	if err == nil && f.Action != "" && f.Action != actionHealthcheck {
-		// with kong's words
-		err = fmt.Errorf("unexpected argument %s: the only one is %s; options begin with a dash", f.Action,
-			actionHealthcheck)
+		err = fmt.Errorf("unexpected argument %s: the only one is %s; options begin with a dash", // in kong's words
+			f.Action, actionHealthcheck)
 	}
 	return f, err
 }

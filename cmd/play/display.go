@@ -65,8 +65,10 @@ type display struct {
 func newDisplay(s *settings, out *term.Console, log *zap.Logger, signals *program.Signals) *display {
 	d := &display{s: s, out: out, log: log, signals: signals, screen: !s.control.quiet &&
 		!s.control.noScreen && program.Terminal(os.Stdout)}
-	d.printer = screen.Printer{W: out, Lines: d.screen || sameOutput(), Quiet: s.control.quiet,
-		Keys: term.IsTerminal(os.Stdin), Delay: s.play.Delay}
+	d.printer = screen.Printer{
+		W: out, Lines: d.screen || sameOutput(), Quiet: s.control.quiet,
+		Keys: term.IsTerminal(os.Stdin), Delay: s.play.Delay,
+	}
 	return d
 }
 
@@ -87,9 +89,12 @@ func (d *display) bookmarks() control.Status {
 
 // show shows play and reads keys until hide. node is the name of the node.
 func (d *display) show(ctx context.Context, node string, control control.Control,
-	commands []command.Command) {
-	orders := &screen.Orders{Control: control, Commands: commands, Quit: d.signals.End, Marks: d.marks,
-		Log: d.log}
+	commands []command.Command,
+) {
+	orders := &screen.Orders{
+		Control: control, Commands: commands, Quit: d.signals.End, Marks: d.marks,
+		Log: d.log,
+	}
 	view := &screen.View{
 		Control: control, Keys: orders.Keys(), Name: title(d.s.selection.bags), Marks: d.marks, //nolint:contextcheck // commands of play wait for nothing
 		Immediate: d.s.play.Immediate, Color: program.Colors(os.Stdout), ASCII: !term.Unicode(),

@@ -15,7 +15,8 @@ import (
 
 // dryRun prints to w what play would do, and returns the exit code.
 func dryRun(ctx context.Context, s *settings, bags []*player.Bag, node *tcpros.Node, log *zap.Logger,
-	r *reporter, w io.Writer) int {
+	r *reporter, w io.Writer,
+) int {
 	o, err := s.options(bags, log)
 	if err != nil {
 		return r.report(nil, err)

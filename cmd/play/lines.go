@@ -27,8 +27,10 @@ type eventLog struct {
 }
 
 func newEventLog(control control.Control, log *zap.Logger, screen bool, resume string) *eventLog {
-	return &eventLog{control: control, log: log, changes: log.With(loglimit.OnRequest()), screen: screen,
-		resume: resume}
+	return &eventLog{
+		control: control, log: log, changes: log.With(loglimit.OnRequest()), screen: screen,
+		resume: resume,
+	}
 }
 
 // run logs until ctx is done.
@@ -70,8 +72,10 @@ func pause(ctx context.Context, d time.Duration) {
 
 // progress logs the position, in stock's words.
 func (n *eventLog) progress(s *control.Stats) {
-	fields := []zap.Field{zap.Float64("rate", s.Rate),
-		zap.Float64("achieved", float64(int(s.Achieved()*100))/100)}
+	fields := []zap.Field{
+		zap.Float64("rate", s.Rate),
+		zap.Float64("achieved", float64(int(s.Achieved()*100))/100),
+	}
 	if dropped := s.Dropped(); dropped > 0 {
 		fields = append(fields, zap.Uint64("dropped", dropped))
 	}

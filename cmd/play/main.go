@@ -32,8 +32,10 @@ func run(args []string) int {
 	out, errOut, end := consoles()
 	defer end()
 	errs, s := &program.Errors{W: errOut, Name: name}, new(settings)
-	line, code := (&program.Command{Errs: errs, Node: "play", Common: &s.Common, Parse: s.program().Parse,
-		Check: s.checkStart}).Read(args)
+	line, code := (&program.Command{
+		Errs: errs, Node: "play", Common: &s.Common, Parse: s.program().Parse,
+		Check: s.checkStart,
+	}).Read(args)
 	if line == nil {
 		return code
 	}
@@ -96,7 +98,8 @@ func run(args []string) int {
 
 // play runs the player with its display and its services, and publishes lines of its log with out.
 func play(ctx context.Context, s *settings, bags []*player.Bag, graph *program.Graph, out *rosout.Publisher,
-	d *display) (control.Summary, error) {
+	d *display,
+) (control.Summary, error) {
 	node := graph.Node
 	o, err := s.options(bags, d.log)
 	if err != nil {

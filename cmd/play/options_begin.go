@@ -31,8 +31,10 @@ func (b *beginSettings) group(o *player.Options) config.Group {
 		{Name: "link-timeout", Arg: "TIME", Default: "2", Value: options.Seconds(&o.LinkTimeout, options.NotNegative), Help: `
 			Wait at most this long for subscribers that the master lists when play begins, so that they miss nothing (default ${default} s; 0: do not
 			wait). Subscribers that do not run any more are not waited for. A warning names those that have not connected by then.`},
-		{Name: "wait-for-subscribers", Stock: true, Value: config.Switch(&o.WaitForSubscribers),
-			Help: `Wait until each topic has a subscriber.`},
+		{
+			Name: "wait-for-subscribers", Stock: true, Value: config.Switch(&o.WaitForSubscribers),
+			Help: `Wait until each topic has a subscriber.`,
+		},
 		{Name: "wait-for", Arg: "TOPIC", Value: config.Texts(&o.WaitFor, notEmpty), Help: `
 			Wait until this topic, by its final name, has a subscriber. A glob as for --topics. May be given several times.`},
 		{Name: "wait-timeout", Arg: "TIME", Value: options.Seconds(&o.WaitTimeout, options.NotNegative), Help: `

@@ -23,8 +23,10 @@ func clockOptions(o *player.Options) config.Group {
 				Bad: o.Stamps == player.StampsClock && o.Clock, Options: []string{"clock", "stamps"},
 				Reason: "--clock publishes the clock that --stamps=clock follows: give one of them",
 			},
-			{Bad: o.Clock && !inRange, Options: []string{"hz"},
-				Reason: fmt.Sprintf("want a frequency from %g to %d", minHz, maxHz)},
+			{
+				Bad: o.Clock && !inRange, Options: []string{"hz"},
+				Reason: fmt.Sprintf("want a frequency from %g to %d", minHz, maxHz),
+			},
 		}
 	}
 	return config.Group{Title: "Clock", Rules: rules, Options: []config.Option{

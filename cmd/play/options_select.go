@@ -41,15 +41,21 @@ func (c *selectionSettings) group(o *player.Options) config.Group {
 			Exclude this topic, written as for --topics; takes precedence over --topics. May be given several times.`},
 		{Name: "regex", Short: "e", Value: config.Switch(&o.Regex), Help: `
 			Read the topics of --topics, --exclude, --rename, --deny and --wait-for as regular expressions (RE2 syntax, matching the whole name).`},
-		{Name: "start", Short: "s", Arg: "TIME", Default: "0", Stock: true,
+		{
+			Name: "start", Short: "s", Arg: "TIME", Default: "0", Stock: true,
 			Help:  config.HelpOf[timearg.Window]("Start"),
-			Value: config.To(&c.window.Start, units.Text[timearg.Moment])},
-		{Name: "until", Aliases: []string{"end"}, Arg: "TIME", Help: config.HelpOf[timearg.Window]("Until"),
+			Value: config.To(&c.window.Start, units.Text[timearg.Moment]),
+		},
+		{
+			Name: "until", Aliases: []string{"end"}, Arg: "TIME", Help: config.HelpOf[timearg.Window]("Until"),
 			Value: config.Func(
-				func(m timearg.Moment) { c.window.Until = &m }, units.Text[timearg.Moment])},
-		{Name: "duration", Short: "u", Arg: "TIME", Stock: true,
+				func(m timearg.Moment) { c.window.Until = &m }, units.Text[timearg.Moment]),
+		},
+		{
+			Name: "duration", Short: "u", Arg: "TIME", Stock: true,
 			Help: config.HelpOf[timearg.Window]("Duration"), Value: config.Func(
-				func(l timearg.Length) { c.window.Duration = &l }, units.Text[timearg.Length])},
+				func(l timearg.Length) { c.window.Duration = &l }, units.Text[timearg.Length]),
+		},
 		{Name: "order", Default: "received", Value: config.OneOf(&o.ByHeader, "received|header", false, true), Help: `
 			Play in the order and with the timing of the times at which messages were received, or of their header.stamp (default ${default}).
 			Messages without a header keep the time at which they were received, and so do those whose stamp is further from it than --order-reach.`},
@@ -69,10 +75,14 @@ func (c *selectionSettings) rules(o *player.Options) []config.Rule {
 	const missing = "When using %[1]s, --bags should be specified to list bags. %[1]s takes every word up to the next option"
 	none := len(c.bags) == 0
 	rules := []config.Rule{
-		{Bad: none && len(o.Topics) > 0, Options: []string{"topics", "bags"},
-			Reason: fmt.Sprintf(missing, "--topics")},
-		{Bad: none && len(o.PauseTopics) > 0, Options: []string{"pause-topics", "bags"},
-			Reason: fmt.Sprintf(missing, "--pause-topics")},
+		{
+			Bad: none && len(o.Topics) > 0, Options: []string{"topics", "bags"},
+			Reason: fmt.Sprintf(missing, "--topics"),
+		},
+		{
+			Bad: none && len(o.PauseTopics) > 0, Options: []string{"pause-topics", "bags"},
+			Reason: fmt.Sprintf(missing, "--pause-topics"),
+		},
 		{
 			Bad: none && len(o.Topics)+len(o.PauseTopics) == 0, Options: []string{"bags"},
 			Reason: "You must specify at least one bag to play back. Name its file, such as goplay x.bag",

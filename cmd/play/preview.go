@@ -15,8 +15,10 @@ const stampLayout = "2006-01-02 15:04:05.000 MST"
 // previewText returns what goplay --dry-run prints.
 func previewText(p *player.Preview) string {
 	var b strings.Builder
-	rows := [][]string{{"messages", "hz", "latched", "topic", "type", "in the bag", "recorded from",
-		"published by", "heard by"}}
+	rows := [][]string{{
+		"messages", "hz", "latched", "topic", "type", "in the bag", "recorded from",
+		"published by", "heard by",
+	}}
 	var messages uint64
 	shared, heard := 0, 0
 	for i := range p.Topics {

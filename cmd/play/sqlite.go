@@ -2,5 +2,5 @@
 
 package main
 
-// plays databases of ROS 2; make demo does without
+// plays databases of ROS 2; make demo does without.
 import _ "github.com/gorosbag/gorosbag/internal/ros2/db3/sqlite"

@@ -15,7 +15,8 @@ import (
 // show shows a recording and takes keys until hide gives the terminal back. Where
 // there is no terminal, or only the log is wanted, it does nothing.
 func show(ctx context.Context, s *settings, o *recorder.Options, ui *face.Face, console *term.Console,
-	signals *program.Signals) (hide func()) {
+	signals *program.Signals,
+) (hide func()) {
 	if !s.control.hasScreen() {
 		return func() {}
 	}
@@ -26,8 +27,10 @@ func show(ctx context.Context, s *settings, o *recorder.Options, ui *face.Face, 
 	d := &doors.Display{Console: console, Out: os.Stderr, View: view, Signals: signals, Log: o.Log}
 	if term.IsTerminal(os.Stdin) {
 		d.Input = os.Stdin
-		orders := &screen.Orders{Recording: o.Control, Commands: ui.Commands(), Snapshots: o.Snapshot.Mode,
-			Quit: signals.End, Go: d.Go, Log: o.Log}
+		orders := &screen.Orders{
+			Recording: o.Control, Commands: ui.Commands(), Snapshots: o.Snapshot.Mode,
+			Quit: signals.End, Go: d.Go, Log: o.Log,
+		}
 		view.Keys = orders.Keys(&view.Text)
 	}
 	d.Show(ctx)

@@ -37,8 +37,10 @@ func run(args []string) int {
 	console := term.NewConsole(os.Stderr, program.Terminal(os.Stderr))
 	defer console.Close() //nolint:errcheck // an error can no longer be reported
 	errs, s := &program.Errors{W: console, Name: name}, new(settings)
-	line, code := (&program.Command{Errs: errs, Node: "record", Common: &s.Common, Parse: s.program().Parse,
-		Check: s.checkStart}).Read(args)
+	line, code := (&program.Command{
+		Errs: errs, Node: "record", Common: &s.Common, Parse: s.program().Parse,
+		Check: s.checkStart,
+	}).Read(args)
 	if line == nil {
 		return code
 	}

@@ -27,17 +27,25 @@ func (b *bufferSettings) compression() rosbag.Compression {
 func (b *bufferSettings) group(o *recorder.Options) config.Group {
 	rules := func() []config.Rule {
 		return []config.Rule{
-			{Bad: b.bz2 && b.lz4, Options: []string{"bz2", "lz4"},
-				Reason: "Can only use one type of compression: leave out --bz2 or --lz4"},
-			{Bad: o.Adaptive && b.compression() == "", Options: []string{"adaptive"},
-				Reason: "steps down from --bz2 or --lz4: give one of them"},
+			{
+				Bad: b.bz2 && b.lz4, Options: []string{"bz2", "lz4"},
+				Reason: "Can only use one type of compression: leave out --bz2 or --lz4",
+			},
+			{
+				Bad: o.Adaptive && b.compression() == "", Options: []string{"adaptive"},
+				Reason: "steps down from --bz2 or --lz4: give one of them",
+			},
 		}
 	}
 	return config.Group{Title: "Compression, buffers and the disk", Rules: rules, Options: []config.Option{
-		{Name: "bz2", Short: "j", Stock: true, Value: config.Switch(&b.bz2),
-			Help: `Compress with bz2: smallest, slow.`},
-		{Name: "lz4", Stock: true, Value: config.Switch(&b.lz4),
-			Help: `Compress with lz4: fast, recommended on robots.`},
+		{
+			Name: "bz2", Short: "j", Stock: true, Value: config.Switch(&b.bz2),
+			Help: `Compress with bz2: smallest, slow.`,
+		},
+		{
+			Name: "lz4", Stock: true, Value: config.Switch(&b.lz4),
+			Help: `Compress with lz4: fast, recommended on robots.`,
+		},
 		{Name: "adaptive", Value: config.Switch(&o.Adaptive), Help: `
 			With --bz2 or --lz4: while compression cannot keep up, step down from bz2 to lz4 to none for the next chunks, and up again later.`},
 		{Name: "chunksize", Arg: "KiB", Default: "768", Stock: true, Value: config.Func(
@@ -46,13 +54,15 @@ func (b *bufferSettings) group(o *recorder.Options) config.Group {
 			units.AtLeast(0, "Chunk size must be 0 or positive: a number of KiB, 768 by default"),
 			units.AtMost(1<<20, "Chunk size must be at most 1048576 KiB, which is 1 GiB")), Help: `
 			Close a chunk when it holds more than this many KiB (default ${default}).`},
-		{Name: "buffsize", Short: "b", Arg: "MiB", Default: "256", Stock: true,
+		{
+			Name: "buffsize", Short: "b", Arg: "MiB", Default: "256", Stock: true,
 			Value: config.Func(func(mib int) { o.BufferBytes = bufferBytes(mib) }, units.Int,
 				units.AtLeast(0,
 					"Buffer size must be 0 or positive: a number of MiB, 256 by default; 0 is no limit"),
 				units.AtMost(1<<30, "Buffer size must be at most 1073741824 MiB")), Help: `
 			Buffer at most this many MiB in memory, and at most what the memory limit of the container or unit allows (default ${default}, 0 = no
-			limit of its own).`},
+			limit of its own).`,
+		},
 		{Name: "overflow", Default: "drop", Value: config.OneOf(&o.Overflow, "drop|block", recorder.OverflowDrop, recorder.OverflowBlock), Help: `
 			When the buffer is full: drop = drop new messages of the topics with the most data waiting, and count them; block = stop reading from the
 			publishers (default ${default}).`},

@@ -34,8 +34,10 @@ func (c *controlSettings) group() config.Group {
 			Begin without a bag: the space key or the service ~start begins one, the service ~stop ends it.`},
 		{Name: "quiet", Short: "q", Stock: true, Value: config.Switch(&c.quiet), Help: `
 			Print warnings and errors only: no live screen and no summary either.`},
-		{Name: "no-screen", Value: config.Switch(&c.noScreen),
-			Help: `In a terminal: print only the log, without the live screen and its keys.`},
+		{
+			Name: "no-screen", Value: config.Switch(&c.noScreen),
+			Help: `In a terminal: print only the log, without the live screen and its keys.`,
+		},
 		{Name: "no-services", Value: config.Switch(&c.noServices), Help: `
 			Do not offer the services ~start, ~stop, ~pause, ~resume, ~pause_recording, ~split, ~pin, ~snapshot and ~mark, nor the topics ~mark and
 			~status.`},

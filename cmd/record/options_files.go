@@ -43,18 +43,22 @@ func (f *fileSettings) group(o *recorder.Options) config.Group {
 		{Name: "split", Stock: true, Value: config.Optional(&f.split, readSplit), Help: `
 			Continue in the next file, <name>_0.bag, <name>_1.bag and so on, where --size or --duration would end the recording. The old form
 			--split=MiB also sets --size.`},
-		{Name: "size", Arg: "MiB", Stock: true,
+		{
+			Name: "size", Arg: "MiB", Stock: true,
 			Value: config.Func(func(mib int64) { o.MaxBytes = mib << 20 }, units.Int64,
 				units.AtLeast(int64(1), wantSize), units.AtMost(int64(1<<40), "Split size must be at most 1099511627776 MiB")), Help: `
-			End, or with --split begin the next file, when the bag holds this many MiB.`},
+			End, or with --split begin the next file, when the bag holds this many MiB.`,
+		},
 		{Name: "duration", Arg: "TIME", Stock: true, Value: config.To(&o.Duration, units.Duration), Help: `
 			End, or with --split begin the next file, after this time: seconds, or with unit m or h.`},
 		{Name: "split-at", Arg: "TIME", Value: config.To(&o.SplitAt, units.Duration, units.AtLeast(time.Second, tooShort)), Help: `
 			Begin a next file at multiples of this time on the local clock: 10m is at 12:00, 12:10 and so on. Switches --split on.`},
 		{Name: "repeat-latched", Stock: true, Value: config.Toggle(func(on bool) { f.repeatLatched, o.NoRepeatLatched = on, !on }), Help: `
 			Begin each file with the latest message of each latching publisher. This is the default.`},
-		{Name: "no-repeat-latched", Value: config.Switch(&o.NoRepeatLatched),
-			Help: `Do not begin files with latched messages.`},
+		{
+			Name: "no-repeat-latched", Value: config.Switch(&o.NoRepeatLatched),
+			Help: `Do not begin files with latched messages.`,
+		},
 	}}
 }
 

@@ -22,8 +22,10 @@ func (c *selectionSettings) group(o *recorder.Options) config.Group {
 	return config.Group{Title: "What to record", Rules: rules, Options: []config.Option{
 		{Name: "topic", Arg: "TOPIC", Stock: true, Value: config.Texts(&o.Select.Topics), Help: `
 			Record this topic; the same as naming it without an option. May be given several times.`},
-		{Name: "all", Short: "a", Stock: true, Value: config.Switch(&o.Select.All),
-			Help: `Record all topics, also those that appear later.`},
+		{
+			Name: "all", Short: "a", Stock: true, Value: config.Switch(&o.Select.All),
+			Help: `Record all topics, also those that appear later.`,
+		},
 		{Name: "regex", Short: "e", Stock: true, Value: config.Switch(&o.Select.Regex), Help: `
 			Read the topics as regular expressions (RE2 syntax, matching the whole name).`},
 		{Name: "exclude", Short: "x", Arg: "REGEX", Stock: true, Value: config.Texts(&o.Select.Exclude, topicmatch.CheckRegex), Help: `
@@ -44,8 +46,10 @@ func (c *selectionSettings) group(o *recorder.Options) config.Group {
 		{Name: "summary", Default: "on-loss", Value: config.OneOf(&o.Report, "on-loss|always|never", recorder.ReportOnLoss, recorder.ReportAlways, recorder.ReportNever), Help: `
 			When to write a summary of losses, by topic and cause, at the end of the last bag: a latched diagnostic_msgs/DiagnosticArray on
 			/gorecord/summary (default ${default}).`},
-		{Name: "require", Value: config.Switch(&c.require),
-			Help: `Exit with 3 if a requested topic never appeared.`},
+		{
+			Name: "require", Value: config.Switch(&c.require),
+			Help: `Exit with 3 if a requested topic never appeared.`,
+		},
 	}}
 }
 

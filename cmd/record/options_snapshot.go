@@ -32,8 +32,10 @@ func (s *snapshotSettings) group(record *recorder.Options) config.Group {
 		{Name: "snapshot", Stock: true, Value: config.Switch(&s.only), Help: `
 			Keep the latest messages in memory and write them to a bag only on a trigger: a message on snapshot_trigger (std_msgs/Empty), SIGUSR1, the
 			service ~snapshot, or the key n. Apart from latched messages, no message is written to two snapshots.`},
-		{Name: "snapshot-beside", Value: config.Switch(&s.beside),
-			Help: `Record as usual, and take snapshots as with --snapshot.`},
+		{
+			Name: "snapshot-beside", Value: config.Switch(&s.beside),
+			Help: `Record as usual, and take snapshots as with --snapshot.`,
+		},
 		{Name: "pre-roll", Arg: "TIME", Value: config.To(&o.PreRoll, units.Duration), Help: `
 			Begin a snapshot this long before its trigger (default: as much as is in memory).`},
 		{Name: "post-roll", Arg: "TIME", Value: config.To(&o.PostRoll, units.Duration), Help: `
@@ -45,8 +47,10 @@ func (s *snapshotSettings) group(record *recorder.Options) config.Group {
 
 func (s *snapshotSettings) rules(o *recorder.Options) []config.Rule {
 	rules := []config.Rule{
-		{Bad: s.only && s.beside, Options: []string{"snapshot", "snapshot-beside"},
-			Reason: "leave out --snapshot or --snapshot-beside"},
+		{
+			Bad: s.only && s.beside, Options: []string{"snapshot", "snapshot-beside"},
+			Reason: "leave out --snapshot or --snapshot-beside",
+		},
 		{
 			Bad: s.only && (o.Split || o.MaxBytes != 0 || o.Limit != 0), Options: []string{"snapshot"},
 			Reason: "--snapshot writes no bag that --split, --size or --limit could end: use --snapshot-beside",

@@ -38,19 +38,21 @@ the disk, the buffer, the clock of the master's host and the store of --upload. 
 
 const (
 	listenFor = 10 * time.Second
-	// of listenFor: then rates are measured
+	// of listenFor: then rates are measured.
 	linkWithin = 2 * time.Second
-	// bounds a question to the store or to the master's host
+	// bounds a question to the store or to the master's host.
 	askWithin = 5 * time.Second
-	// the clock of the master's host may differ this much: its answer has whole seconds
+	// the clock of the master's host may differ this much: its answer has whole seconds.
 	mostClock = 2 * time.Second
 )
 
 // runPreflight listens, prints what was heard, and returns the exit code: 0 if all is as it should be.
 func runPreflight(args []string) int {
 	errs, s := &program.Errors{W: os.Stderr, Name: name}, new(settings)
-	line, code := (&program.Command{Errs: errs, Node: "preflight", Common: &s.Common,
-		Parse: s.program().Parse, Check: s.checkStart}).Read(args)
+	line, code := (&program.Command{
+		Errs: errs, Node: "preflight", Common: &s.Common,
+		Parse: s.program().Parse, Check: s.checkStart,
+	}).Read(args)
 	if line == nil {
 		return code
 	}
@@ -172,8 +174,10 @@ func bagFact(tried <-chan error) preflight.Fact {
 		}
 		return preflight.Fact{What: "bag"}
 	default:
-		return preflight.Fact{What: "bag", Text: "the disk does not answer: a file cannot be created",
-			Bad: true}
+		return preflight.Fact{
+			What: "bag", Text: "the disk does not answer: a file cannot be created",
+			Bad: true,
+		}
 	}
 }
 

@@ -48,7 +48,8 @@ func summaryText(s *settings, sum *control.Summary, sent *upload.Stats) (string,
 
 // report prints the summary and returns the exit code.
 func report(console *term.Console, errs *program.Errors, s *settings, sum *control.Summary,
-	sent *upload.Stats, nameTaken bool, err error) int {
+	sent *upload.Stats, nameTaken bool, err error,
+) int {
 	if !s.control.quiet && sum.Duration > 0 {
 		text, jsonErr := summaryText(s, sum, sent)
 		err = errors.Join(err, jsonErr)

@@ -121,8 +121,10 @@ func startUploads(ctx context.Context, s *uploadSettings, o *recorder.Options) (
 	if o.Retain != (recorder.Retention{}) && o.Retain.KeepFree == 0 {
 		o.Retain.KeepFree = 2 * o.MinSpace // a store that is away must not end the recording
 	}
-	u := &uploads{Uploader: queue, bucket: bucket, log: o.Log, timeout: s.wait, abort: o.Hurry,
-		cancel: cancel, done: make(chan struct{})}
+	u := &uploads{
+		Uploader: queue, bucket: bucket, log: o.Log, timeout: s.wait, abort: o.Hurry,
+		cancel: cancel, done: make(chan struct{}),
+	}
 	u.result = sync.OnceValue(u.finish)
 	left := upload.Pending(o.Output.Dir())
 	for name := range left {

@@ -35,8 +35,10 @@ func Logger(log *zap.Logger) *zap.Logger {
 
 // Core returns inner with the limits.
 func Core(inner zapcore.Core) zapcore.Core {
-	return &core{inner: inner, limiter: &limiter{kinds: map[string]*kind{}}, left: withBytes,
-		rank: len(identities)}
+	return &core{
+		inner: inner, limiter: &limiter{kinds: map[string]*kind{}}, left: withBytes,
+		rank: len(identities),
+	}
 }
 
 // Flush writes the lines that wait for their time. A program calls it before it ends.

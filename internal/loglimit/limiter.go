@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// problems of one kind that are written at once, when each has another peer
+	// problems of one kind that are written at once, when each has another peer.
 	named = 5
-	// lines on request of one kind that are written at once: as many as somebody causes by hand
+	// lines on request of one kind that are written at once: as many as somebody causes by hand.
 	requested = 20
-	// kinds of lines that are distinguished; all further kinds share otherKind
+	// kinds of lines that are distinguished; all further kinds share otherKind.
 	maxKinds = 256
-	// peers that are distinguished, of all kinds together
+	// peers that are distinguished, of all kinds together.
 	maxPeers = 8 << 10
-	// key of the kinds beyond maxKinds
+	// key of the kinds beyond maxKinds.
 	otherKind = ""
-	// time without a line of a kind after which the kind is forgotten
+	// time without a line of a kind after which the kind is forgotten.
 	forgetAfter = MaxInterval
 )
 
@@ -66,7 +66,8 @@ type heldLine struct {
 // admit reports whether to write a line now, and with which additional fields. keep returns
 // a core with the line's fields, and is called only if the line is kept for later.
 func (l *limiter) admit(peerName string, e zapcore.Entry, keep func() zapcore.Core) (write bool,
-	extra []zapcore.Field) {
+	extra []zapcore.Field,
+) {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -52,9 +52,13 @@ func (c *Command) Read(args []string) (l *Line, code int) {
 		return nil, c.Errs.Fail(ExitUsage, err)
 	}
 	ros := &c.Common.ROS
-	l = &Line{settings,
-		tcpros.NodeOptions{BaseName: c.Node, Bind: ros.Bind, Anonymous: true, Args: rosArgs,
-			Getenv: ros.Getenv}}
+	l = &Line{
+		settings,
+		tcpros.NodeOptions{
+			BaseName: c.Node, Bind: ros.Bind, Anonymous: true, Args: rosArgs,
+			Getenv: ros.Getenv,
+		},
+	}
 	do := c.print
 	switch {
 	case c.Common.CheckConfig:

@@ -123,7 +123,8 @@ func (c *terminalCore) Write(e zapcore.Entry, fields []zap.Field) error {
 
 // appendText appends the message of a line and its fields as key=value.
 func appendText(line *buffer.Buffer, message string, fields []zap.Field,
-	paint func(color, text string) string) {
+	paint func(color, text string) string,
+) {
 	line.AppendString(wording.Escape(message))
 	for _, f := range fields {
 		if f.Type != zapcore.SkipType {

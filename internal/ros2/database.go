@@ -31,8 +31,10 @@ func openDatabase(ctx context.Context, path string, o db3.Options) (*dbFile, err
 	if err != nil {
 		return nil, err
 	}
-	f := &dbFile{ctx: ctx, path: path, o: o, byID: map[int64]*rosbag.Connection{},
-		ids: map[*rosbag.Connection]int64{}}
+	f := &dbFile{
+		ctx: ctx, path: path, o: o, byID: map[int64]*rosbag.Connection{},
+		ids: map[*rosbag.Connection]int64{},
+	}
 	counts, err := r.Counts(ctx)
 	if ctx.Err() != nil {
 		return nil, errors.Join(ctx.Err(), r.Close())
@@ -221,12 +223,16 @@ func (c *dbCursor) Next() (*rosbag.Message, error) {
 		}
 		at := clamped(m.At)
 		if nanoseconds(at) != m.At {
-			return nil, &rosbag.TopicError{Conn: conn,
-				Err: fmt.Errorf("a message has the time %d ns, which ROS 1 cannot represent", m.At)}
+			return nil, &rosbag.TopicError{
+				Conn: conn,
+				Err:  fmt.Errorf("a message has the time %d ns, which ROS 1 cannot represent", m.At),
+			}
 		}
 		c.order++
-		c.msg = rosbag.Message{Conn: conn, Time: at, Frame: framed(c.msg.Frame, m.Data), Order: c.order,
-			Share: len(m.Data) + 4}
+		c.msg = rosbag.Message{
+			Conn: conn, Time: at, Frame: framed(c.msg.Frame, m.Data), Order: c.order,
+			Share: len(m.Data) + 4,
+		}
 		return &c.msg, nil
 	}
 	return nil, c.ended

@@ -62,8 +62,10 @@ type callers map[string]bool
 
 // newPlan makes the routes of what is announced. Its error is that of ctx.
 func newPlan(ctx context.Context, m *mapping.Mapper, apart bool, all []Announced) (*plan, error) {
-	p := &plan{mapper: m, converts: map[convertKey]converted{}, apart: apart, routes: map[group]*route{},
-		names: map[string]*route{}, latching: map[string]callers{}, merges: map[int]*transforms{}}
+	p := &plan{
+		mapper: m, converts: map[convertKey]converted{}, apart: apart, routes: map[group]*route{},
+		names: map[string]*route{}, latching: map[string]callers{}, merges: map[int]*transforms{},
+	}
 	count := map[group]uint64{}
 	first := map[group]*rosbag.Connection{}
 	var order []group

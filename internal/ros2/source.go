@@ -277,7 +277,8 @@ func (s *Source) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.
 // the names. The report also counts the messages that all cursors so far could not translate. No cursor may
 // be reading during the call.
 func (s *Source) Report(written map[*rosbag.Connection]uint64, keep func(*rosbag.Connection) bool,
-	rename func(*rosbag.Connection) string) *Report {
+	rename func(*rosbag.Connection) string,
+) *Report {
 	all := &Report{}
 	for _, r := range s.reports {
 		one, c := *r, s.about[r]

@@ -46,11 +46,15 @@ func create(ctx context.Context, dir *files.Dir, name string, o *Options) (stora
 		w, err := db3.Create(ctx, dir.Path(name), string(o.Distro))
 		return database{w}, err
 	}
-	m := &mcapFile{f: f, w: bufio.NewWriterSize(&interruptible{ctx, f}, 64<<10),
-		schemas: map[schemaKey]uint16{}}
+	m := &mcapFile{
+		f: f, w: bufio.NewWriterSize(&interruptible{ctx, f}, 64<<10),
+		schemas: map[schemaKey]uint16{},
+	}
 	m.mcap, err = mcapwriter.New(m.w,
-		mcapwriter.Options{Profile: "ros2", Compression: o.Compression, ChunkBytes: o.ChunkBytes,
-			Workers: o.Workers})
+		mcapwriter.Options{
+			Profile: "ros2", Compression: o.Compression, ChunkBytes: o.ChunkBytes,
+			Workers: o.Workers,
+		})
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

@@ -79,18 +79,25 @@ func (t *translated) note(counts mapping.Counts, err error) {
 }
 
 func newTranslator(types *definitions.Chooser) *translator {
-	return &translator{types: types, maxBytes: db3.MaxMessageBytes, made: map[connKey]*translated{},
-		about: map[*TopicReport]*rosbag.Connection{}, lost: map[string]*TopicReport{}}
+	return &translator{
+		types: types, maxBytes: db3.MaxMessageBytes, made: map[connKey]*translated{},
+		about: map[*TopicReport]*rosbag.Connection{}, lost: map[string]*TopicReport{},
+	}
 }
 
 // of returns the translation of a channel with a number of messages, nil if these cannot be translated.
 func (t *translator) of(c *rosbag.Connection, messages uint64, qos map[string]string) *translated {
 	encoding, foreign := c.Header.Get(rosbag.KeyMCAPEncoding)
 	if !foreign { // a channel of ROS 1
-		key := connKey{c.Topic, definitions.Key{Name: c.Header.Type(), Schema: fmt.Sprint(len(t.conns))},
-			c.Header.Latching()}
-		report := &TopicReport{Topic: c.Topic, Type: c.Header.Type(), OutTopic: c.Topic,
-			OutType: c.Header.Type(), Latched: key.latched}
+		key := connKey{
+			c.Topic,
+			definitions.Key{Name: c.Header.Type(), Schema: fmt.Sprint(len(t.conns))},
+			c.Header.Latching(),
+		}
+		report := &TopicReport{
+			Topic: c.Topic, Type: c.Header.Type(), OutTopic: c.Topic,
+			OutType: c.Header.Type(), Latched: key.latched,
+		}
 		t.reports = append(t.reports, report)
 		return t.add(key, c.Header, nil, report)
 	}
@@ -145,8 +152,10 @@ func (t *translator) use(r raw) {
 const callerID = "/rosbag2"
 
 func (t *translator) add(key connKey, h rosbag.Header, to *mapping.To1, report *TopicReport) *translated {
-	made := &translated{conn: &rosbag.Connection{ID: rosbag.ConnID(len(t.conns)), Topic: key.topic,
-		Header: h}, convert: to, report: report}
+	made := &translated{conn: &rosbag.Connection{
+		ID: rosbag.ConnID(len(t.conns)), Topic: key.topic,
+		Header: h,
+	}, convert: to, report: report}
 	t.about[report] = made.conn
 	t.conns = append(t.conns, made.conn)
 	t.made[key] = made
@@ -186,18 +195,23 @@ func (t *translator) settle() {
 			continue
 		}
 		t.notes = append(t.notes,
-			&rosbag.TopicError{Conn: t.about[r], LeftOut: true,
-				Err: fmt.Errorf("it has no messages; %s", r.Reason)})
+			&rosbag.TopicError{
+				Conn: t.about[r], LeftOut: true,
+				Err: fmt.Errorf("it has no messages; %s", r.Reason),
+			})
 	}
 }
 
 // typeOf returns the conversion of a type, see definitions.Chooser.
 func (t *translator) typeOf(key definitions.Key, encoding string, first func() []byte) (to *mapping.To1,
-	replaced string, err error) {
+	replaced string, err error,
+) {
 	switch {
 	case encoding != "cdr":
-		return nil, "", &rosbag.EncodingError{Encoding: encoding, Schema: key.Name,
-			SchemaEncoding: key.Encoding, ROS2: true}
+		return nil, "", &rosbag.EncodingError{
+			Encoding: encoding, Schema: key.Name,
+			SchemaEncoding: key.Encoding, ROS2: true,
+		}
 	case strings.Contains(key.Name, "/srv/") || strings.Contains(key.Name, "/action/"):
 		return nil, "", fmt.Errorf("its type %s is part of a service or an action, for which ROS 1 has no messages", key.Name)
 	}
@@ -258,8 +272,10 @@ type translatedFile struct {
 // newTranslatedFile translates the connections of a file of t.
 func newTranslatedFile(number int, t *translator, qos map[string]string) *translatedFile {
 	r := t.files[number]
-	f := &translatedFile{raw: r, number: number, conns: map[*rosbag.Connection]*translated{},
-		maxBytes: t.maxBytes}
+	f := &translatedFile{
+		raw: r, number: number, conns: map[*rosbag.Connection]*translated{},
+		maxBytes: t.maxBytes,
+	}
 	counts := t.counts[number]
 	for _, c := range r.Connections() {
 		if to := t.of(c, counts[c], qos); to != nil {
@@ -292,8 +308,10 @@ func (f *translatedFile) wanted(keep func(*rosbag.Connection) bool) func(*rosbag
 func (f *translatedFile) Cursor(q rosbag.Query) rosbag.Cursor {
 	reuse := q.Reuse
 	q.Keep, q.Reuse, q.Memory = f.wanted(q.Keep), true, nil // messages are copied
-	return &translatedCursor{f: f, raw: f.raw.Cursor(q), packed: packed.Decoder{MaxBytes: f.maxBytes},
-		reuse: reuse}
+	return &translatedCursor{
+		f: f, raw: f.raw.Cursor(q), packed: packed.Decoder{MaxBytes: f.maxBytes},
+		reuse: reuse,
+	}
 }
 
 // index returns the entries of a span.
@@ -307,7 +325,8 @@ func (f *translatedFile) index(i int, keep func(*rosbag.Connection) bool) ([]ros
 
 // latest returns the latest messages of connections.
 func (f *translatedFile) latest(t rosbag.Time,
-	keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, rosbag.Found] {
+	keep func(*rosbag.Connection) bool,
+) iter.Seq2[*rosbag.Connection, rosbag.Found] {
 	return func(yield func(*rosbag.Connection, rosbag.Found) bool) {
 		d := packed.Decoder{MaxBytes: f.maxBytes}
 		defer d.Close()
@@ -331,7 +350,8 @@ func (f *translatedFile) latest(t rosbag.Time,
 // translate returns a message of ROS 1 in memory of its own, or in frame. d unpacks it if it is packed,
 // whatever metadata.yaml says: a file may be there without it. It adds to counts, which may be nil.
 func (f *translatedFile) translate(to *translated, m *rosbag.Message, d *packed.Decoder, frame []byte,
-	counts *mapping.Counts) (*rosbag.Message, error) {
+	counts *mapping.Counts,
+) (*rosbag.Message, error) {
 	out := &rosbag.Message{Conn: to.conn, Time: m.Time, Order: uint64(f.number)<<48 | m.Order&(1<<48-1)}
 	if to.convert == nil {
 		out.Frame = framed(frame, m.Data())

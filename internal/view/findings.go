@@ -85,8 +85,10 @@ func find(ctx context.Context, s *recorded.Set) ([]findingState, error) {
 			e := &report.Episodes[i]
 			from := request.Seconds(s, e.Start)
 			all = append(all,
-				findingState{Topic: e.Topic, Kind: e.Kind.Key(), From: from, To: from + e.For.Seconds(),
-					Text: e.Says()})
+				findingState{
+					Topic: e.Topic, Kind: e.Kind.Key(), From: from, To: from + e.For.Seconds(),
+					Text: e.Says(),
+				})
 		}
 	}
 	return all, nil

@@ -58,7 +58,8 @@ func (v *Viewer) message(w *stream.Stream, r *http.Request) error {
 
 // Fill sets what a payload of type t says: its tree, or what is at path in it. err is why there is no type.
 func (a *Message) Fill(c *rosbag.Connection, t *rosmsg.Type, err error, payload []byte, path string,
-	from int) {
+	from int,
+) {
 	a.Type, a.Caller, a.Size = c.Header.Type(), c.Header.CallerID(), len(payload)
 	if err == nil {
 		a.Tree, err = tree.Make(t, payload, path, from)
@@ -124,8 +125,10 @@ func (v *Viewer) fields(r *http.Request, s *recorded.Set) (all []*field, err err
 				"there is no topic for the field "+wording.Shown(text))
 		}
 		all = append(all,
-			&field{topic: &s.Topics[row], path: path, types: &v.types,
-				byType: make(map[*rosmsg.Type]*plot.Field)})
+			&field{
+				topic: &s.Topics[row], path: path, types: &v.types,
+				byType: make(map[*rosmsg.Type]*plot.Field),
+			})
 	}
 	if len(all) == 0 || len(all) > maxFields {
 		return nil, command.Refused(command.Invalid, "want 1 to 16 fields, as f=/odom|pose.pose.position.x")

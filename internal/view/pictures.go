@@ -98,7 +98,8 @@ func camera(r *http.Request, topic *recorded.Topic) string {
 
 // small returns the small picture of a message, which is judged, and kept.
 func (v *Viewer) small(r *http.Request, s *recorded.Set, topic *recorded.Topic,
-	found recorded.Found) (kept.Answer, error) {
+	found recorded.Found,
+) (kept.Answer, error) {
 	typ, err := v.types.of(found.Message.Conn)
 	if err != nil {
 		return kept.Answer{}, err
@@ -274,7 +275,8 @@ func LogOptions(r *http.Request) (o scene.Options, err error) {
 
 // gather makes a scene of many messages.
 func (v *Viewer) gather(r *http.Request, s *recorded.Set, topic *recorded.Topic, kind scene.Kind, to *any,
-	until **float64) error {
+	until **float64,
+) error {
 	at, err := request.Moment(r, s, "at")
 	if err != nil {
 		return err

@@ -76,8 +76,10 @@ func (v *Viewer) plot(w *stream.Stream, r *http.Request) error {
 		_, _ = w.Write(k.Body) // whoever has gone does not need it
 		return nil
 	}
-	p := &plotter{set: s, byName: make(map[string][]*series), stamps: r.FormValue("stamps") != "",
-		heads: make(map[*rosmsg.Type]*rosmsg.Path)}
+	p := &plotter{
+		set: s, byName: make(map[string][]*series), stamps: r.FormValue("stamps") != "",
+		heads: make(map[*rosmsg.Type]*rosmsg.Path),
+	}
 	if p.axis.From, p.axis.To, err = request.Window(r, s); err != nil {
 		return err
 	}

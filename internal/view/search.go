@@ -165,8 +165,10 @@ func (v *Viewer) search(w *stream.Stream, r *http.Request) error {
 	}
 	answer := searchAnswer{progressAnswer: progressAnswer{Done: true, Damage: x.damage}}
 	if found != nil {
-		answer.Found = &foundAnswer{found.Message.Conn.Topic, request.ID(found.Place),
-			request.Seconds(s, found.Time)}
+		answer.Found = &foundAnswer{
+			found.Message.Conn.Topic, request.ID(found.Place),
+			request.Seconds(s, found.Time),
+		}
 	} else {
 		answer.Note = note()
 	}

@@ -96,8 +96,10 @@ func (v *Viewer) describe(s *recorded.Set) stateAnswer {
 	for i, f := range s.Files {
 		info := f.Source.Info()
 		a.Files = append(a.Files,
-			fileState{path.Base(store.Redact(f.Name)), info.Size, request.Seconds(s, info.Start),
-				request.Seconds(s, info.End), info.Messages})
+			fileState{
+				path.Base(store.Redact(f.Name)), info.Size, request.Seconds(s, info.Start),
+				request.Seconds(s, info.End), info.Messages,
+			})
 		damaged := func(err error) error {
 			a.addDamage(s, i, err)
 			return nil

@@ -53,21 +53,21 @@ type DropCause int
 
 // The causes.
 const (
-	// no room in the buffer
+	// no room in the buffer.
 	DropBufferFull DropCause = iota
-	// one message larger than the buffer, or than half of the buffer where links wait
+	// one message larger than the buffer, or than half of the buffer where links wait.
 	DropOversize
-	// the file could not be written
+	// the file could not be written.
 	DropDisk
-	// still in memory at the end, which the user cut short
+	// still in memory at the end, which the user cut short.
 	DropAborted
-	// the publisher stalled in the middle of the message
+	// the publisher stalled in the middle of the message.
 	DropLink
-	// the file was deleted while it was recorded
+	// the file was deleted while it was recorded.
 	DropDeleted
-	// lost on the way over UDPROS
+	// lost on the way over UDPROS.
 	DropUDP
-	// the number of causes
+	// the number of causes.
 	DropCauses
 )
 

@@ -54,9 +54,9 @@ type effect byte
 
 const (
 	changes effect = iota
-	// changes nothing when it is called again
+	// changes nothing when it is called again.
 	repeats
-	// changes nothing: for every caller, equal arguments get equal answers until the state changes
+	// changes nothing: for every caller, equal arguments get equal answers until the state changes.
 	reads
 )
 
@@ -213,9 +213,11 @@ func (m *Master) multicall(ctx context.Context, peer string, args []any) (*outgo
 			}
 			result, err := m.result(peer, name, params, left)
 			if errors.Is(err, xmlrpc.ErrLimit) {
-				return nil, &xmlrpc.Fault{Code: 1,
+				return nil, &xmlrpc.Fault{
+					Code: 1,
 					Text: fmt.Sprintf("the answers to system.multicall take more than %d bytes",
-						maxMulticallBytes)}
+						maxMulticallBytes),
+				}
 			} else if err != nil {
 				return nil, err
 			}

@@ -146,8 +146,10 @@ func (s *state) notifyReplacedLocked(name string, b replacement, except string) 
 	s.notify.Send(b.uri, &notify.Notice{
 		Key: "shutdown " + name, Method: "shutdown", Once: true,
 		Args: func() []any {
-			return []any{"/master",
-				"[" + name + "] Reason: new node registered with same name"}
+			return []any{
+				"/master",
+				"[" + name + "] Reason: new node registered with same name",
+			}
 		},
 	})
 	for _, topic := range b.topics {

@@ -93,15 +93,19 @@ func New(ctx context.Context, o Options) (*Master, error) {
 		state: newState("http://"+net.JoinHostPort(o.URIHost, strconv.Itoa(port(listeners[0])))+"/",
 			o.OnShutdown, o.Log),
 	}
-	for key, v := range map[string]any{"/run_id": newRunID(time.Now()), "/rosversion": rosVersion,
-		"/rosdistro": rosDistro} {
+	for key, v := range map[string]any{
+		"/run_id": newRunID(time.Now()), "/rosversion": rosVersion,
+		"/rosdistro": rosDistro,
+	} {
 		if err := m.state.params.set(key, v); err != nil {
 			panic("master: " + err.Error()) // constant values of legal size
 		}
 	}
 	m.server = xmlrpc.NewServer(m.handle, xmlrpc.ServerOptions{
-		Limits: xmlrpc.Limits{BodyBytes: maxRequestBytes, Depth: maxParamDepth + multicallDepth,
-			Values: maxRequestValues},
+		Limits: xmlrpc.Limits{
+			BodyBytes: maxRequestBytes, Depth: maxParamDepth + multicallDepth,
+			Values: maxRequestValues,
+		},
 		Conns:   maxConns,
 		Timeout: requestTimeout,
 		Log:     o.Log,

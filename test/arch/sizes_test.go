@@ -44,7 +44,7 @@ func (m *measured) tooLarge(limit size) (complaints []string) {
 }
 
 // sizeLimits are for packages that are not in testdata/sizes.txt.
-var sizeLimits = size{cycle: 6, lines: 1870, files: 16}
+var sizeLimits = size{cycle: 6, lines: 1900, files: 16}
 
 const sizeFormat = "cycle=%d lines=%d files=%d"
 

@@ -34,7 +34,8 @@ type Salvager struct {
 // replace by more. With an error it returns the data unpacked before; io.ErrUnexpectedEOF means that
 // the data is truncated. Without an error the checksum matched.
 func (d *Salvager) Unpack(c rosbag.Compression, r io.Reader, stored, limit int64, memory *[]byte) ([]byte,
-	error) {
+	error,
+) {
 	var magic [4]byte
 	switch n, err := io.ReadFull(r, magic[:]); {
 	case err != nil:

@@ -42,8 +42,10 @@ type Cursor struct {
 // New returns a Cursor at the start of what q selects. It reads nothing yet.
 func New(bag *table.Table, q rosbag.Query) *Cursor {
 	q.Reuse = q.Reuse && bag.Options.Cache == nil
-	c := &Cursor{bag: bag, q: q, keep: make([]bool, len(bag.Conns)), maxCached: bag.Options.CacheBytes,
-		prefetch: newPrefetcher(bag)}
+	c := &Cursor{
+		bag: bag, q: q, keep: make([]bool, len(bag.Conns)), maxCached: bag.Options.CacheBytes,
+		prefetch: newPrefetcher(bag),
+	}
 	kept := make(map[*rosbag.Connection]bool)
 	for i, conn := range bag.Conns {
 		if c.keep[i] = q.Keep == nil || q.Keep(conn); c.keep[i] {
@@ -92,8 +94,10 @@ func (c *Cursor) Next() (*rosbag.Message, error) {
 	e := &x.Entries[x.Next]
 	x.Next++
 	c.run--
-	c.msg = rosbag.Message{Conn: c.bag.Conns[e.Conn], Time: e.Time(), Frame: wire.FrameAt(x.Data, e.Offset),
-		Share: x.Share, Order: uint64(x.Number)<<32 | uint64(e.Offset)}
+	c.msg = rosbag.Message{
+		Conn: c.bag.Conns[e.Conn], Time: e.Time(), Frame: wire.FrameAt(x.Data, e.Offset),
+		Share: x.Share, Order: uint64(x.Number)<<32 | uint64(e.Offset),
+	}
 	if c.q.Chunks && x.Next == 1 && c.run == len(x.Entries)-1 && !load.Small(c.bag, x.Number) &&
 		c.whole.read(c, x) {
 		c.msg.Chunk = &c.whole

@@ -14,7 +14,8 @@ import (
 // a chunk once for all that have their message there, newest chunk first, and no more of them than
 // it needs.
 func Latest(bag *table.Table, lists *ChunkLists, t rosbag.Time,
-	keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, rosbag.Found] {
+	keep func(*rosbag.Connection) bool,
+) iter.Seq2[*rosbag.Connection, rosbag.Found] {
 	return func(yield func(*rosbag.Connection, rosbag.Found) bool) {
 		s := lastSearch{bag: bag, t: t, keep: make([]bool, len(bag.Conns)), open: map[int]*lastChunk{}}
 		var wanted []int32
@@ -121,8 +122,10 @@ func (s *lastSearch) chunk(i int) error {
 	if x.Data == nil && !x.EntriesUnknown() {
 		key = s.key(x, promised)
 		if frame := cache.Frame(key); frame != nil {
-			s.best, s.from = &rosbag.Message{Conn: s.bag.Conns[s.conn], Time: promised.Time(), Frame: frame,
-				Share: len(frame)}, i
+			s.best, s.from = &rosbag.Message{
+				Conn: s.bag.Conns[s.conn], Time: promised.Time(), Frame: frame,
+				Share: len(frame),
+			}, i
 			return nil
 		}
 	}
@@ -150,8 +153,10 @@ func (s *lastSearch) chunk(i int) error {
 	}
 	// If the index was bad the entries come from the chunk itself now.
 	if e := s.last(x); e != nil {
-		s.best = &rosbag.Message{Conn: s.bag.Conns[e.Conn], Time: e.Time(),
-			Frame: wire.FrameAt(x.Data, e.Offset), Share: len(x.Data)}
+		s.best = &rosbag.Message{
+			Conn: s.bag.Conns[e.Conn], Time: e.Time(),
+			Frame: wire.FrameAt(x.Data, e.Offset), Share: len(x.Data),
+		}
 		s.from = i
 		if key.Bag != nil {
 			cache.Keep(key, s.best.Frame)

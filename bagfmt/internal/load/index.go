@@ -115,7 +115,8 @@ func (l *Loader) expectCounts(bag *table.Table, i int) {
 
 // indexData adds the entries of one index data record to dst.
 func (l *Loader) indexData(bag *table.Table, h *wire.RecordHeader, start int64, keep []bool,
-	dst []Entry) ([]Entry, error) {
+	dst []Entry,
+) ([]Entry, error) {
 	if h.Ver != wire.IndexVersion {
 		return dst, wire.Corrupt(start, rosbag.OpIndexData, "version %d, want %d", h.Ver, wire.IndexVersion)
 	}

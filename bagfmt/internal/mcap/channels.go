@@ -60,12 +60,16 @@ type channel struct {
 // room counts n bytes of the record at offset at.
 func (c *Channels) room(n int, at int64) error {
 	if n > wire.MaxConnectionBytes {
-		return &rosbag.LimitError{Offset: at, Op: rosbag.OpConnection, What: "schema or channel",
-			Got: int64(n), Limit: wire.MaxConnectionBytes}
+		return &rosbag.LimitError{
+			Offset: at, Op: rosbag.OpConnection, What: "schema or channel",
+			Got: int64(n), Limit: wire.MaxConnectionBytes,
+		}
 	}
 	if c.bytes+n > maxChannelBytes {
-		return &rosbag.LimitError{Offset: at, Op: rosbag.OpConnection, What: "schemas and channels",
-			Got: int64(c.bytes + n), Limit: maxChannelBytes}
+		return &rosbag.LimitError{
+			Offset: at, Op: rosbag.OpConnection, What: "schemas and channels",
+			Got: int64(c.bytes + n), Limit: maxChannelBytes,
+		}
 	}
 	return nil
 }
@@ -192,8 +196,10 @@ func (c *Channels) header(id uint16, ch *channel) (rosbag.Header, error) {
 	if c.KeepForeign {
 		return s.foreignHeader(ch), nil
 	}
-	return nil, &rosbag.EncodingError{Topic: ch.topic, Encoding: ch.encoding, Schema: s.name,
-		SchemaEncoding: s.encoding}
+	return nil, &rosbag.EncodingError{
+		Topic: ch.topic, Encoding: ch.encoding, Schema: s.name,
+		SchemaEncoding: s.encoding,
+	}
 }
 
 // headerBytes returns the size of h as a block of fields.

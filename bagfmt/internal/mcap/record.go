@@ -78,26 +78,26 @@ func NoEnd(at int64) error { return wire.Torn(at, 0, "head", 0, HeadBytes) }
 
 // Sizes of records and limits on them.
 const (
-	// op and length of a record
+	// op and length of a record.
 	HeadBytes = 9
-	// channel, sequence and times of a message
+	// channel, sequence and times of a message.
 	MessageHeadBytes = 2 + 4 + 8 + 8
-	// times, size and checksum of a chunk
+	// times, size and checksum of a chunk.
 	chunkHeadBytes = 8 + 8 + 8 + 4
-	// of a message index record
+	// of a message index record.
 	IndexHeadBytes  = HeadBytes + 2 + 4
 	IndexEntryBytes = 16
 	FooterBytes     = HeadBytes + footerContent
 	footerContent   = 8 + 8 + 4
 	dataEndContent  = 4
-	// bytes that newer writers may add to a record whose length tells it from garbage
+	// bytes that newer writers may add to a record whose length tells it from garbage.
 	maxLonger = 256
 	TailBytes = FooterBytes + len(wire.MCAPMagic)
-	// content of a record that is neither message, chunk nor attachment
+	// content of a record that is neither message, chunk nor attachment.
 	MaxSmallBytes = 4 << 20
-	// of the content of a chunk record, without its data
+	// of the content of a chunk record, without its data.
 	MaxChunkHeadBytes = chunkHeadBytes + 4 + maxCompression + 8
-	// bytes of the name of a compression
+	// bytes of the name of a compression.
 	maxCompression = 64
 
 	frameAt = HeadBytes + MessageHeadBytes - 4 // in a message record: where its frame starts

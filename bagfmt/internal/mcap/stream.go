@@ -57,8 +57,10 @@ func Grab(s *wire.Stream, op Op, n, start int64) ([]byte, error) {
 		// no chunk has so many messages: its length is wrong, and the chunk has the messages
 		return nil, wire.Corrupt(start, op.Bag(), "message index of %d bytes", n)
 	default:
-		return nil, &rosbag.LimitError{Offset: start, Op: op.Bag(),
-			What: fmt.Sprintf("record of kind %#02x", byte(op)), Got: n, Limit: limit}
+		return nil, &rosbag.LimitError{
+			Offset: start, Op: op.Bag(),
+			What: fmt.Sprintf("record of kind %#02x", byte(op)), Got: n, Limit: limit,
+		}
 	}
 	return s.Grab(n, start, op.Bag())
 }

@@ -25,8 +25,10 @@ func Scan(bag *table.Table) (complete bool, err error) {
 	bag.IndexPos, bag.IndexEnd, bag.DataEnd, bag.Chunks = 0, 0, bag.Size, nil
 	x.s = wire.NewFileStream(bag.File, bag.Size, wire.ScanBufferBytes)
 	x.s.SeekTo(int64(len(wire.MCAPMagic)))
-	bag.MCAP = &mcap.File{MCAPInfo: rosbag.MCAPInfo{Stated: stated},
-		Channels: mcap.Channels{KeepForeign: bag.Options.KeepForeign}}
+	bag.MCAP = &mcap.File{
+		MCAPInfo: rosbag.MCAPInfo{Stated: stated},
+		Channels: mcap.Channels{KeepForeign: bag.Options.KeepForeign},
+	}
 	x.channels = &bag.MCAP.Channels
 	for more := true; more; {
 		if more, err = x.next(); err != nil {

@@ -240,8 +240,10 @@ func (x *summary) chunk(b []byte, at int64) error {
 			return wire.Corrupt(at, rosbag.OpChunkInfo, "channel %d twice", own[i].id)
 		}
 	}
-	entry.info = table.Chunk{Span: rosbag.Span{Pos: int64(c.Pos)}, Bytes: int64(c.Length),
-		IndexBytes: int64(c.IndexBytes)}
+	entry.info = table.Chunk{
+		Span: rosbag.Span{Pos: int64(c.Pos)}, Bytes: int64(c.Length),
+		IndexBytes: int64(c.IndexBytes),
+	}
 	entry.info.Start, _ = mcap.TimeOf(c.Start)
 	entry.info.End, _ = mcap.TimeOf(c.End)
 	x.list = append(x.list, entry)

@@ -25,8 +25,11 @@ func (rec *Record) cutLines(b []byte, l wire.Layout) (head int, err error) {
 		value *[]byte
 		what  string
 		from  wire.Layout
-	}{{&rec.Topic, "topic", wire.LayoutV10}, {&rec.md5, "md5sum", wire.LayoutV11},
-		{&rec.typ, "type", wire.LayoutV11}} {
+	}{
+		{&rec.Topic, "topic", wire.LayoutV10},
+		{&rec.md5, "md5sum", wire.LayoutV11},
+		{&rec.typ, "type", wire.LayoutV11},
+	} {
 		if l < line.from {
 			break
 		}

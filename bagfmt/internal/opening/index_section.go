@@ -189,8 +189,10 @@ func (x *indexSection) addChunk(h *wire.RecordHeader, data []byte, at int64) err
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "connection %d twice", id)
 	}
 	bag.Chunks = append(bag.Chunks,
-		table.Chunk{Span: rosbag.Span{Pos: int64(h.ChunkPos), Start: h.Start, End: h.End,
-			Counts: slices.Clip(all[first:])}})
+		table.Chunk{Span: rosbag.Span{
+			Pos: int64(h.ChunkPos), Start: h.Start, End: h.End,
+			Counts: slices.Clip(all[first:]),
+		}})
 	x.counts = all
 	return nil
 }

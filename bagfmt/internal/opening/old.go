@@ -167,8 +167,10 @@ func (x *oldScan) indexError() error {
 	case v.header == 0: // of a release that made no index
 		return rosbag.ErrUnindexed
 	case v.pos == 0:
-		return &rosbag.CorruptError{Offset: v.header, Op: rosbag.OpBagHeader,
-			Reason: "the bag was not closed", Err: rosbag.ErrUnindexed}
+		return &rosbag.CorruptError{
+			Offset: v.header, Op: rosbag.OpBagHeader,
+			Reason: "the bag was not closed", Err: rosbag.ErrUnindexed,
+		}
 	case v.pos != uint64(first):
 		return wire.Corrupt(v.header, rosbag.OpBagHeader, "the index is not at %d", v.pos)
 	case v.broken:

@@ -11,7 +11,8 @@ import (
 // bytes, as damage says: its messages are read, unless another chunk follows and its length
 // is wrong.
 func (x *bagScan) tornSealed(p *wire.ChunkPlace, left int64, damage *rosbag.CorruptError) (more bool,
-	err error) {
+	err error,
+) {
 	if more, err = x.resync(p.Pos, damage); more || !errors.Is(err, damage) {
 		return more, err
 	}

@@ -26,8 +26,10 @@ const (
 
 // RawPlace returns the place of a segment without a chunk record, in a file of size bytes.
 func (c *Chunk) RawPlace(size int64) (wire.ChunkPlace, error) {
-	p := wire.ChunkPlace{Pos: c.Pos, Data: c.Pos, Stored: c.Bytes, Size: c.Bytes,
-		Compression: rosbag.CompressionNone, Op: rosbag.OpMessage}
+	p := wire.ChunkPlace{
+		Pos: c.Pos, Data: c.Pos, Stored: c.Bytes, Size: c.Bytes,
+		Compression: rosbag.CompressionNone, Op: rosbag.OpMessage,
+	}
 	if left := size - c.Pos; c.Bytes > left {
 		return p, wire.Torn(c.Pos, p.Op, "segment", left, c.Bytes)
 	}

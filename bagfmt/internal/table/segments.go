@@ -102,7 +102,8 @@ func (x *List) Finish() {
 		bag.Chunks[i].Counts = slices.Clip(all[first:])
 	}
 	byPlace := func(a,
-		b rosbag.ConnID) int {
+		b rosbag.ConnID,
+	) int {
 		return cmp.Or(cmp.Compare(lost[a].at, lost[b].at), cmp.Compare(a, b))
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(lost), byPlace) {

@@ -66,7 +66,8 @@ type Decrypter struct {
 
 // NewDecrypter returns the Decrypter of the bag that about describes, nil if about is nil.
 func NewDecrypter(about *rosbag.Encryption, unwrap func(rosbag.Encryption) ([]byte, error)) (*Decrypter,
-	error) {
+	error,
+) {
 	switch {
 	case about == nil:
 		return nil, nil // a plain bag has none
@@ -82,8 +83,10 @@ func NewDecrypter(about *rosbag.Encryption, unwrap func(rosbag.Encryption) ([]by
 	defer clear(key)
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		return nil, &rosbag.EncryptedError{Encryption: *about,
-			Err: fmt.Errorf("a key of %d bytes was unwrapped, want 16", len(key))}
+		return nil, &rosbag.EncryptedError{
+			Encryption: *about,
+			Err:        fmt.Errorf("a key of %d bytes was unwrapped, want 16", len(key)),
+		}
 	}
 	return &Decrypter{*about, block}, nil
 }

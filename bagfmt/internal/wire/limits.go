@@ -11,15 +11,15 @@ import (
 // Limits on what a bag may ask for, and the constants of the format. Stock ROS has
 // hardly any; the bags it writes stay far below these.
 const (
-	// a record header
+	// a record header.
 	MaxHeaderBytes = 1 << 20
-	// a connection header: 1 MiB on the wire, and what we add
+	// a connection header: 1 MiB on the wire, and what we add.
 	MaxConnectionBytes = 2 << 20
-	// of them: what the wire allows, and what we and other writers add
+	// of them: what the wire allows, and what we and other writers add.
 	maxConnectionFields = fields.MaxFields + 16
-	// the first line of the file
+	// the first line of the file.
 	MaxVersionLineBytes = 64
-	// roscpp refuses to receive more
+	// roscpp refuses to receive more.
 	MaxMessageBytes = 1_000_000_000
 
 	// A chunk, stored or unpacked: sizes are u32, memory offsets int. Those that we
@@ -36,19 +36,19 @@ const (
 
 	VersionPrefix = "#ROSBAG V"
 	VersionLine   = "#ROSBAG V2.0\n"
-	// header and padding, without their length words
+	// header and padding, without their length words.
 	BagHeaderBytes = 4096
 	// connection records between where an index entry points and its message; stock's writers put one
-	// there
+	// there.
 	maxSkippedRecords = 16
-	// length word and header of a message record
+	// length word and header of a message record.
 	MessageHeaderBytes = 42
-	// ChunkHeaderBytes of CompressionNone
+	// ChunkHeaderBytes of CompressionNone.
 	ChunkHeadroom   = 64
 	IndexEntryBytes = 12
 	CountEntryBytes = 8
 	IndexVersion    = 1
-	// two length words
+	// two length words.
 	MinRecordBytes = 8
 )
 
@@ -59,8 +59,10 @@ func ChunkLimit(n int64) (int64, error) {
 		return defaultMaxChunkBytes, nil
 	}
 	if n < 0 || n > HardMaxChunkBytes {
-		return 0, &rosbag.LimitError{Op: rosbag.OpChunk, What: "option MaxChunkBytes", Got: n,
-			Limit: HardMaxChunkBytes}
+		return 0, &rosbag.LimitError{
+			Op: rosbag.OpChunk, What: "option MaxChunkBytes", Got: n,
+			Limit: HardMaxChunkBytes,
+		}
 	}
 	return n, nil
 }
@@ -70,8 +72,10 @@ func CheckMessageBytes(pos, n int64) error {
 	if n <= MaxMessageBytes {
 		return nil
 	}
-	return &rosbag.LimitError{Offset: pos, Op: rosbag.OpMessage, What: "message", Got: n,
-		Limit: MaxMessageBytes}
+	return &rosbag.LimitError{
+		Offset: pos, Op: rosbag.OpMessage, What: "message", Got: n,
+		Limit: MaxMessageBytes,
+	}
 }
 
 // CheckConnectionBytes returns an error for a connection header of n bytes, of the record at pos, that is
@@ -80,8 +84,10 @@ func CheckConnectionBytes(pos, n int64) error {
 	if n <= MaxConnectionBytes {
 		return nil
 	}
-	return &rosbag.LimitError{Offset: pos, Op: rosbag.OpConnection, What: "connection header", Got: n,
-		Limit: MaxConnectionBytes}
+	return &rosbag.LimitError{
+		Offset: pos, Op: rosbag.OpConnection, What: "connection header", Got: n,
+		Limit: MaxConnectionBytes,
+	}
 }
 
 // FirstHeadBytes is more than the header of any known writer's chunk record.

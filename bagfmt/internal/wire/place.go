@@ -50,12 +50,16 @@ func CheckChunkSize(pos int64, c rosbag.Compression, stored, size, limit int64) 
 		size, limit = stored, HardMaxChunkBytes
 	}
 	if stored > limit {
-		return &rosbag.LimitError{Offset: pos, Op: rosbag.OpChunk, What: "stored chunk", Got: stored,
-			Limit: limit}
+		return &rosbag.LimitError{
+			Offset: pos, Op: rosbag.OpChunk, What: "stored chunk", Got: stored,
+			Limit: limit,
+		}
 	}
 	if size > limit {
-		return &rosbag.LimitError{Offset: pos, Op: rosbag.OpChunk, What: "unpacked chunk", Got: size,
-			Limit: limit}
+		return &rosbag.LimitError{
+			Offset: pos, Op: rosbag.OpChunk, What: "unpacked chunk", Got: size,
+			Limit: limit,
+		}
 	}
 	return nil
 }

@@ -354,8 +354,10 @@ func ParseConnection(h *RecordHeader, data []byte) (*rosbag.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rosbag.Connection{ID: h.Conn, Topic: string(h.topic),
-		Header: msgdef.WithMD5Sum(rosbag.Header(l))}, nil
+	return &rosbag.Connection{
+		ID: h.Conn, Topic: string(h.topic),
+		Header: msgdef.WithMD5Sum(rosbag.Header(l)),
+	}, nil
 }
 
 // Knows reports whether key is a field of record headers.

@@ -31,11 +31,15 @@ func CheckConnection(c *rosbag.Connection) error {
 	data := ConnectionBytes(c) - MinRecordBytes - head
 	switch {
 	case head > MaxHeaderBytes:
-		return &rosbag.LimitError{Op: rosbag.OpConnection, What: "record header", Got: int64(head),
-			Limit: MaxHeaderBytes}
+		return &rosbag.LimitError{
+			Op: rosbag.OpConnection, What: "record header", Got: int64(head),
+			Limit: MaxHeaderBytes,
+		}
 	case data > MaxConnectionBytes:
-		return &rosbag.LimitError{Op: rosbag.OpConnection, What: "connection header", Got: int64(data),
-			Limit: MaxConnectionBytes}
+		return &rosbag.LimitError{
+			Op: rosbag.OpConnection, What: "connection header", Got: int64(data),
+			Limit: MaxConnectionBytes,
+		}
 	case count > maxConnectionFields:
 		return fmt.Errorf("%w: connection header of %d fields, limit %d", rosbag.ErrLimit, count,
 			maxConnectionFields)

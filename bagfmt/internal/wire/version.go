@@ -139,7 +139,8 @@ const (
 // OldConnection makes a connection with the fields that all versions have.
 func OldConnection(id rosbag.ConnID, topic, typ, md5 string) *rosbag.Connection {
 	return &rosbag.Connection{ID: id, Topic: topic, Header: rosbag.Header{
-		{Key: rosbag.KeyTopic, Value: topic}, {Key: rosbag.KeyType, Value: typ},
+		{Key: rosbag.KeyTopic, Value: topic},
+		{Key: rosbag.KeyType, Value: typ},
 		{Key: rosbag.KeyMD5Sum, Value: md5},
 	}}
 }

@@ -115,7 +115,8 @@ var ErrName = errors.New("is the name of an object that no path can have, such a
 
 // list returns the bags by name, the files of catalogs, and the names of bags that are no paths.
 func (c *Catalog) list(ctx context.Context, o Options) (bags map[string]store.Entry, files, odd []string,
-	err error) {
+	err error,
+) {
 	bags = map[string]store.Entry{}
 	var folders []string // that may be recordings of ROS 2
 	n := 0

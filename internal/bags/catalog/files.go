@@ -59,7 +59,8 @@ func (n newest) add(s *Summary) {
 // the file, in which names of bags are relative to the bucket's place. It skips files that were deleted
 // meanwhile, and calls problem for files that are damaged or exceed the limits.
 func readFiles(ctx context.Context, b *store.Bucket, files []string, limits readLimits,
-	read func(file string, lines []*Summary), problem func(file string, err error)) error {
+	read func(file string, lines []*Summary), problem func(file string, err error),
+) error {
 	var mu sync.Mutex
 	intern := map[string]string{} // the same topics and types are in thousands of bags
 	group, ctx := errgroup.WithContext(ctx)

@@ -99,8 +99,10 @@ func summarize(r rosbag.Source, err error, size int64) (*Summary, error) {
 
 // unfit reports whether an error is about the content of a file, not about reading it.
 func unfit(err error) bool {
-	for _, known := range []error{rosbag.ErrNotBag, rosbag.ErrVersion, rosbag.ErrCorrupt, rosbag.ErrUnindexed,
-		rosbag.ErrEncrypted} {
+	for _, known := range []error{
+		rosbag.ErrNotBag, rosbag.ErrVersion, rosbag.ErrCorrupt, rosbag.ErrUnindexed,
+		rosbag.ErrEncrypted,
+	} {
 		if errors.Is(err, known) {
 			return true
 		}

@@ -90,8 +90,10 @@ type recorded map[string][]mismatch.Definition
 func OfConnections(conns []*rosbag.Connection) Set {
 	all := make(recorded)
 	for _, c := range conns {
-		all.add(mismatch.Definition{Type: c.Header.Type(), MD5Sum: strings.ToLower(c.Header.MD5Sum()),
-			Text: c.Header.MessageDefinition()})
+		all.add(mismatch.Definition{
+			Type: c.Header.Type(), MD5Sum: strings.ToLower(c.Header.MD5Sum()),
+			Text: c.Header.MessageDefinition(),
+		})
 	}
 	return all
 }

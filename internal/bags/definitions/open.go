@@ -13,9 +13,9 @@ import (
 
 // Places that are no files.
 const (
-	// the table of noetic, with the texts that are installed if their md5sums are the same
+	// the table of noetic, with the texts that are installed if their md5sums are the same.
 	NoeticName = "noetic"
-	// the message packages for Python of this machine
+	// the message packages for Python of this machine.
 	InstalledName = "installed"
 )
 
@@ -26,7 +26,8 @@ const LivePrefix = "ros://"
 // opens those that begin with LivePrefix; nil refuses them. A folder that lacks what its messages are
 // made of takes it from the other places, from what is installed, and from the table of noetic.
 func Open(ctx context.Context, places []string, o bags.Options, live func(topic string) (Set, error)) (List,
-	error) {
+	error,
+) {
 	var all List
 	var folders []*folder
 	here := Installed()
@@ -48,7 +49,8 @@ func Open(ctx context.Context, places []string, o bags.Options, live func(topic 
 }
 
 func open(ctx context.Context, place string, o bags.Options, live func(topic string) (Set, error),
-	here Set) (Set, error) {
+	here Set,
+) (Set, error) {
 	if topic, ok := strings.CutPrefix(place, LivePrefix); ok {
 		if live == nil {
 			return nil, errors.New("no graph is asked for definitions here; name a folder, a recording or " +

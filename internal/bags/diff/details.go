@@ -67,8 +67,10 @@ var errGone = errors.New("it is not there any more")
 
 // read reads a message of a difference again. It finds the message by its stream, its time and its payload.
 func (c *comparison) read(s Side, d *detail, at rosbag.Time) (*rosbag.Message, error) {
-	q := rosbag.Query{Start: at, End: at,
-		Keep: func(conn *rosbag.Connection) bool { return slices.Contains(d.stream.conns[s], conn) }}
+	q := rosbag.Query{
+		Start: at, End: at,
+		Keep: func(conn *rosbag.Connection) bool { return slices.Contains(d.stream.conns[s], conn) },
+	}
 	cursor := c.bags[s].Cursor(q)
 	defer cursor.Close()
 	for {

@@ -18,8 +18,10 @@ import (
 type header map[string]string
 
 func headerOf(c *rosbag.Connection) header {
-	h := header{rosbag.KeyTopic: c.Topic, rosbag.KeyType: "", rosbag.KeyMD5Sum: "", rosbag.KeyLatching: "0",
-		rosbag.KeyMessageDefinition: ""}
+	h := header{
+		rosbag.KeyTopic: c.Topic, rosbag.KeyType: "", rosbag.KeyMD5Sum: "", rosbag.KeyLatching: "0",
+		rosbag.KeyMessageDefinition: "",
+	}
 	for _, f := range slices.Backward(c.Header) { // the first one counts
 		h[f.Key] = f.Value
 	}
@@ -140,8 +142,10 @@ func changes(publisher, only string, a, b header) []report.Header {
 
 // rank sorts fields: what messages need most to be understood comes first.
 func rank(field string) int {
-	first := []string{rosbag.KeyType, rosbag.KeyMD5Sum, rosbag.KeyLatching, rosbag.KeyMessageDefinition,
-		rosbag.KeyTopic}
+	first := []string{
+		rosbag.KeyType, rosbag.KeyMD5Sum, rosbag.KeyLatching, rosbag.KeyMessageDefinition,
+		rosbag.KeyTopic,
+	}
 	if i := slices.Index(first, field); i >= 0 {
 		return i
 	}

@@ -42,8 +42,10 @@ func (c *comparison) run(streams []*stream) (again []*stream, err error) {
 	var cursors [2]rosbag.Cursor
 	for s := range cursors {
 		p.repeats[s] = rosbag.FindRepeats(c.bags[s])
-		cursors[s] = c.bags[s].Cursor(rosbag.Query{Workers: c.o.Workers, Reuse: true,
-			Keep: func(conn *rosbag.Connection) bool { return p.of[conn] != nil }})
+		cursors[s] = c.bags[s].Cursor(rosbag.Query{
+			Workers: c.o.Workers, Reuse: true,
+			Keep: func(conn *rosbag.Connection) bool { return p.of[conn] != nil },
+		})
 		defer cursors[s].Close()
 	}
 	if err := p.read(cursors); err != nil {

@@ -9,8 +9,10 @@ import (
 
 // summary makes the report of what was found in the streams.
 func (c *comparison) summary(all []*stream) (*report.Report, error) {
-	r := &report.Report{Same: true, Complete: c.complete, Topics: []report.Topic{},
-		Differences: []report.Difference{}}
+	r := &report.Report{
+		Same: true, Complete: c.complete, Topics: []report.Topic{},
+		Differences: []report.Difference{},
+	}
 	r.A.Version, r.B.Version = c.bags[A].Info().Version, c.bags[B].Info().Version
 	r.Times = c.measure(all)
 	var differences uint64
@@ -55,8 +57,10 @@ func (c *comparison) measure(all []*stream) report.Times {
 	for _, st := range all {
 		if off, at := st.tally.times.furthest(shift); report.Seconds(off) > t.Max {
 			t.Max, t.Furthest = report.Seconds(off),
-				&report.Place{Topic: st.topic.Name, Publisher: st.publisher, Number: at.number + 1,
-					Time: report.Stamp(at.time)}
+				&report.Place{
+					Topic: st.topic.Name, Publisher: st.publisher, Number: at.number + 1,
+					Time: report.Stamp(at.time),
+				}
 		}
 	}
 	t.Count = c.o.Times != nil || c.o.Spacing != nil || 2*t.Identical > count

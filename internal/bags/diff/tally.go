@@ -32,8 +32,10 @@ type tally struct {
 }
 
 func newTally(o Options, byHeader, byTime bool) *tally {
-	t := &tally{rule: align.Rule{ByTime: byTime, ByStamp: byHeader, Tolerance: int64(o.Tolerance)},
-		room: o.Details}
+	t := &tally{
+		rule: align.Rule{ByTime: byTime, ByStamp: byHeader, Tolerance: int64(o.Tolerance)},
+		room: o.Details,
+	}
 	if o.Times != nil {
 		t.limit = *o.Times
 	}

@@ -15,13 +15,13 @@ var ErrBudget = errors.New("the evaluation takes too much")
 // list; a string has a unit for each 16 of its bytes.
 const (
 	unitBytes = 16
-	// units that an evaluation creates, garbage included
+	// units that an evaluation creates, garbage included.
 	maxMemory = 4 << 20 / unitBytes
-	// below a second; more for messages of more than 128 KiB:
+	// below a second; more for messages of more than 128 KiB:.
 	maxSteps = 1 << 24
-	// for each byte of the message, so that a pass over all of it is possible
+	// for each byte of the message, so that a pass over all of it is possible.
 	stepsAByte = 128
-	// of lists and maps in each other
+	// of lists and maps in each other.
 	maxNesting = 100
 
 	// maxPattern bounds regular expressions that are no constants. Their programs take up to 6 KiB

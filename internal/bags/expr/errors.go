@@ -42,8 +42,10 @@ func explain(err error) error {
 			strings.Contains(f.Snippet, "round(") {
 			reason += ": write round(x * 100) / 100 for round(x, 2)"
 		}
-		return &ExpressionError{Line: f.Line, Column: f.Column + 1, Reason: reason, Snippet: f.Snippet,
-			Err: f.Prev}
+		return &ExpressionError{
+			Line: f.Line, Column: f.Column + 1, Reason: reason, Snippet: f.Snippet,
+			Err: f.Prev,
+		}
 	}
 	return &ExpressionError{Reason: err.Error(), Err: err}
 }

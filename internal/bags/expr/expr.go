@@ -91,8 +91,10 @@ type environment struct {
 
 // environmentOf returns what is the same for all messages of a connection.
 func environmentOf(c *rosbag.Connection) environment {
-	return environment{Topic: topicmatch.Rooted(c.Topic), Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum(),
-		CallerID: c.Header.CallerID()}
+	return environment{
+		Topic: topicmatch.Rooted(c.Topic), Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum(),
+		CallerID: c.Header.CallerID(),
+	}
 }
 
 type typeKey struct{ name, md5sum, definition string }
@@ -128,8 +130,10 @@ func compile(text string, more ...expr.Option) (*Program, error) {
 	err := p.machine.compile(text, append([]expr.Option{
 		expr.Env(environment{}),
 		expr.Function(lookupName, p.lookup, new(func(int) any)),
-		expr.Patch(&patcher{program: p, calls: make(map[ast.Node]int), members: make(map[ast.Node]string),
-			fields: make(map[ast.Node]string)}),
+		expr.Patch(&patcher{
+			program: p, calls: make(map[ast.Node]int), members: make(map[ast.Node]string),
+			fields: make(map[ast.Node]string),
+		}),
 	}, more...)...)
 	if err != nil {
 		return nil, err

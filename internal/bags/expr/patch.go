@@ -77,8 +77,10 @@ type patcher struct {
 }
 
 // withoutElements are the functions that do not return elements of their list.
-var withoutElements = []string{"all", "none", "any", "one", "count", "sum", "map", "findIndex",
-	"findLastIndex"}
+var withoutElements = []string{
+	"all", "none", "any", "one", "count", "sum", "map", "findIndex",
+	"findLastIndex",
+}
 
 // Visit sees the innermost nodes first: m becomes the lookup of the whole message,
 // m.a extends it, and so on.

@@ -120,7 +120,8 @@ func Find(r rosbag.Indexed, o Options) (*Report, error) {
 // addTopics makes the figures of topics, and returns the number of each connection's topic, and which
 // connections have messages that begin with a header.
 func (f *finder) addTopics(r rosbag.Indexed) (number map[*rosbag.Connection]int,
-	stamped map[*rosbag.Connection]bool) {
+	stamped map[*rosbag.Connection]bool,
+) {
 	number, stamped = map[*rosbag.Connection]int{}, map[*rosbag.Connection]bool{}
 	at := map[string]int{}
 	for _, c := range r.Connections() {
@@ -226,7 +227,8 @@ func (f *finder) end() {
 
 // readMessages takes all messages with their stamps.
 func readMessages(r rosbag.Indexed, o *Options, number map[*rosbag.Connection]int,
-	stamped map[*rosbag.Connection]bool, take func(arrival)) error {
+	stamped map[*rosbag.Connection]bool, take func(arrival),
+) error {
 	for m, err := range rosbag.Messages(r, rosbag.Query{Workers: o.Workers, Reuse: true}) {
 		if err != nil {
 			if err := o.Damaged(err); err != nil {

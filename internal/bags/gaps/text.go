@@ -135,8 +135,10 @@ func (r *Report) WriteJSON(w io.Writer, path string) error {
 	}{path, []episodeJSON{}, []untoldJSON{}, []pauseJSON{}}
 	for i := range r.Episodes {
 		e := &r.Episodes[i]
-		j := episodeJSON{Topic: e.Topic, Kind: e.Kind.Key(), Start: unix(e.Start), For: rounded(e.For),
-			Open: e.Open, Text: e.Says()}
+		j := episodeJSON{
+			Topic: e.Topic, Kind: e.Kind.Key(), Start: unix(e.Start), For: rounded(e.For),
+			Open: e.Open, Text: e.Says(),
+		}
 		switch {
 		case e.Kind == finding.Slow:
 			j.Hz, j.Want = &e.Hz, &e.Want

@@ -72,8 +72,10 @@ func newJSONMCAP(m *rosbag.MCAPInfo) *jsonMCAP {
 	if m == nil {
 		return nil
 	}
-	out := &jsonMCAP{Profile: m.Profile, Library: m.Library, Attachments: []jsonAttachment{},
-		Metadata: []jsonMetadata{}}
+	out := &jsonMCAP{
+		Profile: m.Profile, Library: m.Library, Attachments: []jsonAttachment{},
+		Metadata: []jsonMetadata{},
+	}
 	for _, x := range m.Attachments {
 		out.Attachments = append(out.Attachments, jsonAttachment{x.Name, x.Type, x.Bytes})
 	}
@@ -148,8 +150,10 @@ func (i *Info) WriteJSON(w io.Writer) error {
 	}
 	for n := range i.Topics {
 		t := &i.Topics[n]
-		jt := jsonTopic{Topic: t.Name, Type: t.Type, MD5Sum: t.MD5Sum, Messages: t.Messages,
-			Connections: t.Connections}
+		jt := jsonTopic{
+			Topic: t.Name, Type: t.Type, MD5Sum: t.MD5Sum, Messages: t.Messages,
+			Connections: t.Connections,
+		}
 		if t.Frequency > 0 {
 			jt.Frequency = &t.Frequency
 		}

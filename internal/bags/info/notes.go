@@ -53,8 +53,10 @@ func (i *Info) notePairs() []pair {
 		p := pair{key: "notes"}
 		for _, n := range i.Notes {
 			p.items = append(p.items,
-				[]pair{{key: "key", value: n.Key, from: quoted},
-					{key: "value", value: n.Value, from: quoted}})
+				[]pair{
+					{key: "key", value: n.Key, from: quoted},
+					{key: "value", value: n.Value, from: quoted},
+				})
 		}
 		list = append(list, p)
 	}
@@ -62,8 +64,10 @@ func (i *Info) notePairs() []pair {
 		p := pair{key: "marks"}
 		for _, m := range i.Marks {
 			p.items = append(p.items,
-				[]pair{{key: "time", value: fmt.Sprintf("%.6f", seconds(m.Time))},
-					{key: "text", value: m.Text, from: quoted}})
+				[]pair{
+					{key: "time", value: fmt.Sprintf("%.6f", seconds(m.Time))},
+					{key: "text", value: m.Text, from: quoted},
+				})
 		}
 		list = append(list, p)
 	}

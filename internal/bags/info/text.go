@@ -32,9 +32,11 @@ func (i *Info) WriteText(w io.Writer) error {
 		rows = append(rows, i.compressionRows()...)
 		if i.Sampled > 0 {
 			rows = append(rows,
-				row{"estimated",
+				row{
+					"estimated",
 					fmt.Sprintf("compression, rates and bytes, from %d of %d chunks; --exact reads all",
-						i.Sampled, i.Chunks)})
+						i.Sampled, i.Chunks),
+				})
 		}
 		if e := i.Encryption; e != nil {
 			rows = append(rows, row{"encryption", wording.Escape(e.Encryptor)},
@@ -115,8 +117,11 @@ func (i *Info) timeRows() []row {
 	}
 	if i.Elapsed {
 		const since = "%.2fs after the start of the recording"
-		return []row{{"duration", text}, {"start", fmt.Sprintf(since, seconds(i.Start))},
-			{"end", fmt.Sprintf(since, seconds(i.End))}}
+		return []row{
+			{"duration", text},
+			{"start", fmt.Sprintf(since, seconds(i.Start))},
+			{"end", fmt.Sprintf(since, seconds(i.End))},
+		}
 	}
 	return []row{{"duration", text}, {"start", stamp(i.Start)}, {"end", stamp(i.End)}}
 }
@@ -166,9 +171,11 @@ func (i *Info) compressionRows() []row {
 	rateWidth := max(len(rate[0]), len(rate[1]))
 	return append(rows,
 		row{"uncompressed", fmt.Sprintf("%*s @ %*s/s", width, size[0], rateWidth, rate[0])},
-		row{"compressed",
+		row{
+			"compressed",
 			fmt.Sprintf("%*s @ %*s/s (%.2f%%)", width, size[1], rateWidth, rate[1],
-				percent(stored, unpacked))})
+				percent(stored, unpacked)),
+		})
 }
 
 func percent(part, whole int64) float64 {

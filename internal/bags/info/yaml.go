@@ -24,11 +24,11 @@ type pair struct {
 type origin uint8
 
 const (
-	// a number, or one of our words: never quoted
+	// a number, or one of our words: never quoted.
 	ours origin = iota
-	// from the bag or the user: quoted only where YAML needs it, because rosbag info never quotes
+	// from the bag or the user: quoted only where YAML needs it, because rosbag info never quotes.
 	theirs
-	// from the bag, in lines that rosbag info does not have: always quoted
+	// from the bag, in lines that rosbag info does not have: always quoted.
 	quoted
 )
 
@@ -157,7 +157,8 @@ func (i *Info) topicPairs() pair {
 	p := pair{key: "topics", items: [][]pair{}}
 	for _, t := range i.Topics {
 		item := []pair{
-			{key: "topic", value: t.Name, from: theirs}, {key: "type", value: t.Type, from: theirs},
+			{key: "topic", value: t.Name, from: theirs},
+			{key: "type", value: t.Type, from: theirs},
 			{key: "messages", value: fmt.Sprint(t.Messages)},
 		}
 		if t.Connections > 1 {

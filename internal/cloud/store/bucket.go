@@ -60,8 +60,10 @@ func openBlob(ctx context.Context, at place.Place) (ranges.Reader, int64, error)
 		bucket.Close() //nolint:errcheck,gosec // nothing was written
 		return nil, 0, at.Explain(err)
 	}
-	return &blobReader{at: at, bucket: bucket, version: response.NewVersion(attrs.Size),
-		modTime: attrs.ModTime}, attrs.Size, nil
+	return &blobReader{
+		at: at, bucket: bucket, version: response.NewVersion(attrs.Size),
+		modTime: attrs.ModTime,
+	}, attrs.Size, nil
 }
 
 func (r *blobReader) Close() error { return r.bucket.Close() }
@@ -95,7 +97,8 @@ func attributes(ctx context.Context, b driver.Bucket, key string) (attrs driver.
 
 // newReader reads length bytes of an object from offset on; a negative length means to its end.
 func newReader(ctx context.Context, b driver.Bucket, key string, offset, length int64) (body *driver.Reader,
-	err error) {
+	err error,
+) {
 	err = response.Survive(func() error {
 		body, err = b.Open(ctx, key, offset, length)
 		return err

@@ -28,8 +28,10 @@ func openHTTP(ctx context.Context, at place.Place) (ranges.Reader, int64, error)
 	embedRoots()
 	transport := response.NewTransport()
 	transport.ResponseHeaderTimeout = httpTimeout
-	w := &httpObject{at: at, client: &http.Client{Transport: response.Transport{Next: transport}},
-		version: response.NewVersion(-1)}
+	w := &httpObject{
+		at: at, client: &http.Client{Transport: response.Transport{Next: transport}},
+		version: response.NewVersion(-1),
+	}
 	resp, err := w.get(ctx, 0, 1)
 	if err != nil {
 		return nil, 0, errors.Join(err, w.Close())

@@ -53,15 +53,15 @@ type Match int
 
 // The zero value means that there is no object.
 const (
-	// there is no such object
+	// there is no such object.
 	Absent Match = iota
-	// another object has this name
+	// another object has this name.
 	Other
-	// size and our checksum are those of the file, but the store has no checksum of its own to compare
+	// size and our checksum are those of the file, but the store has no checksum of its own to compare.
 	Same
-	// the store's own checksum matches the file
+	// the store's own checksum matches the file.
 	Proven
-	// the key may not see what the store has
+	// the key may not see what the store has.
 	Hidden
 )
 

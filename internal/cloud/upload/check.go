@@ -16,13 +16,13 @@ type StoreState int
 
 // The zero value means that there was no contact yet.
 const (
-	// no answer since the start
+	// no answer since the start.
 	Unchecked StoreState = iota
-	// the store takes uploads
+	// the store takes uploads.
 	OK
-	// the store does not respond, for example because a robot has left its network
+	// the store does not respond, for example because a robot has left its network.
 	Unreachable
-	// the store refuses uploads until somebody corrects the cause
+	// the store refuses uploads until somebody corrects the cause.
 	Failing
 )
 
@@ -63,8 +63,10 @@ func (u *Uploader) checkStore(ctx context.Context) {
 func (u *Uploader) checked(began time.Time, unchecked string, err error) {
 	if err == nil {
 		u.update(func() { u.stats.Store.Unchecked = unchecked })
-		fields := []zap.Field{zap.Stringer("to", u.Bucket),
-			zap.Duration("took", time.Since(began).Round(time.Millisecond))}
+		fields := []zap.Field{
+			zap.Stringer("to", u.Bucket),
+			zap.Duration("took", time.Since(began).Round(time.Millisecond)),
+		}
 		if unchecked != "" {
 			fields = append(fields, zap.String("not checked", unchecked))
 		}

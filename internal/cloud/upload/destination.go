@@ -58,8 +58,10 @@ func ParseDestination(rawURL string) (Destination, error) {
 			dated = min(dated, i)
 		}
 	}
-	d := Destination{URL: scheme + "://" + bucket + "/" + strings.Join(elements[:dated], "/"),
-		folder: strings.Join(elements[dated:], "/")}
+	d := Destination{
+		URL:    scheme + "://" + bucket + "/" + strings.Join(elements[:dated], "/"),
+		folder: strings.Join(elements[dated:], "/"),
+	}
 	d.URL = strings.TrimSuffix(d.URL, "/") + query
 	return d, nil
 }

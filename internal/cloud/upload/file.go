@@ -215,11 +215,13 @@ func (u *Uploader) transfer(ctx context.Context, f *file, in *os.File, src *sour
 	if match != store.Absent && match != store.Hidden {
 		return match, nil
 	}
-	put := store.File{ReaderAt: src, Name: f.object(), Sums: *f.sums, Exclusive: match == store.Hidden,
+	put := store.File{
+		ReaderAt: src, Name: f.object(), Sums: *f.sums, Exclusive: match == store.Hidden,
 		OnUpload: func(id string) error {
 			f.marker.Upload, f.marker.SHA256 = id, f.sums.SHA256
 			return u.bags.writeMarker(f)
-		}}
+		},
+	}
 	if put.Metadata, err = u.metadata(f, in); err != nil {
 		u.Log.Warn("uploaded without its metadata", loglimit.Each(), zap.String("file", u.bags.path(f)),
 			zap.Error(err))

@@ -7,17 +7,17 @@ type Kind int
 
 // The kinds of refusal.
 const (
-	// the command was tried and failed: the disk, a bag, an unforeseen error
+	// the command was tried and failed: the disk, a bag, an unforeseen error.
 	Failed Kind = iota
-	// a parameter has an invalid value
+	// a parameter has an invalid value.
 	Invalid
-	// the bag or topic that a parameter names does not exist
+	// the bag or topic that a parameter names does not exist.
 	NotFound
-	// the command is not possible in the present state
+	// the command is not possible in the present state.
 	Conflict
-	// the command has nothing to do in the present state
+	// the command has nothing to do in the present state.
 	NoChange
-	// the command is not possible before the start or at the end, or there are too many at once
+	// the command is not possible before the start or at the end, or there are too many at once.
 	Unavailable
 )
 

@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	// between two notifications
+	// between two notifications.
 	defaultInterval = time.Second
-	// most time to write a notification
+	// most time to write a notification.
 	writeTimeout = 200 * time.Millisecond
-	// time that each notification requests while the service starts or stops
+	// time that each notification requests while the service starts or stops.
 	extension = 30 * time.Second
 )
 
@@ -43,7 +43,8 @@ func Watch(ctx context.Context, probe func() State) (end func(), err error) {
 
 // watchWithTimeout is Watch with a timeout for each notification.
 func watchWithTimeout(ctx context.Context, timeout time.Duration, probe func() State) (end func(),
-	err error) {
+	err error,
+) {
 	path := os.Getenv("NOTIFY_SOCKET")
 	if path == "" {
 		return func() {}, nil

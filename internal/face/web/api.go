@@ -34,8 +34,10 @@ func (s *Server) route(pattern string, h http.HandlerFunc) {
 			options = "-X " + method + " "
 		}
 		w.Header().Set("Allow", method)
-		WriteError(w, &statusError{http.StatusMethodNotAllowed,
-			"only " + method + " is served here, as by: " + s.curl(r, options, path)})
+		WriteError(w, &statusError{
+			http.StatusMethodNotAllowed,
+			"only " + method + " is served here, as by: " + s.curl(r, options, path),
+		})
 	})
 }
 
@@ -91,15 +93,18 @@ func (s *Server) command(c *command.Command) {
 
 // perform carries out a command with the parameters of the body.
 func (s *Server) perform(ctx context.Context, w http.ResponseWriter, r *http.Request,
-	c *command.Command) (command.Result, error) {
+	c *command.Command,
+) (command.Result, error) {
 	if r.ContentLength != 0 { // forms of other pages cannot send this type
 		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
 			kind != "application/json" {
 			_, path, _ := strings.Cut(r.Pattern, " ")
 			how := s.curl(r, "-H 'Content-Type: application/json' -d '...' ", path)
 			return command.Result{},
-				&statusError{http.StatusUnsupportedMediaType,
-					"the body must be application/json, as of: " + how}
+				&statusError{
+					http.StatusUnsupportedMediaType,
+					"the body must be application/json, as of: " + how,
+				}
 		}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))

@@ -51,8 +51,10 @@ func (u *upgrader) wrap(next http.Handler) http.Handler {
 		case u.view == nil:
 			WriteError(w, &statusError{http.StatusNotFound, "there is no live view here"})
 		case !u.guard.allowsOrigin(r):
-			WriteError(w, &statusError{http.StatusForbidden,
-				"a page of another site may not open the live view: allow it with --http-origin, if you trust it"})
+			WriteError(w, &statusError{
+				http.StatusForbidden,
+				"a page of another site may not open the live view: allow it with --http-origin, if you trust it",
+			})
 			u.log.Info("live view refused to a page of another site", loglimit.OnRequest(),
 				zap.String("origin", r.Header.Get("Origin")), zap.String("peer", r.RemoteAddr))
 		case !u.guard.admitsViewer(r, u.view.Controls()):
@@ -164,8 +166,10 @@ func stateOf(view LiveView, token bool) *liveState {
 	if view == nil {
 		return nil
 	}
-	state := &liveState{Token: token, Viewers: []viewerState{}, Skipped: view.Total().Skipped,
-		Apps: viewerApps}
+	state := &liveState{
+		Token: token, Viewers: []viewerState{}, Skipped: view.Total().Skipped,
+		Apps: viewerApps,
+	}
 	for _, r := range view.Viewers() {
 		state.Viewers = append(state.Viewers, viewerState{
 			Peer: r.Peer, Since: float64(r.Since.UnixMilli()) / 1e3, Topics: r.Channels, Messages: r.Messages,

@@ -18,15 +18,21 @@ func (s *Server) exportMetrics() {
 		s.backend,
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name + "_healthy",
-			Help: "1 while /healthz has no problem."},
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: name + "_healthy",
+			Help: "1 while /healthz has no problem.",
+		},
 			func() float64 {
 				return metrics.Bool(s.health(s.poller.cached(minPollInterval)).Status == healthy)
 			}),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name + "_build_info", Help: "Always 1.",
-			ConstLabels: buildLabels()}, func() float64 { return 1 }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name + "_master_up",
-			Help: "1 while the ROS master answers."},
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: name + "_build_info", Help: "Always 1.",
+			ConstLabels: buildLabels(),
+		}, func() float64 { return 1 }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: name + "_master_up",
+			Help: "1 while the ROS master answers.",
+		},
 			func() float64 { return metrics.Bool(s.options.MasterUp()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: name + "_info", Help: "Always 1.",
@@ -35,8 +41,10 @@ func (s *Server) exportMetrics() {
 	)
 	s.metrics.MustRegister(viewerMetrics(s.options.Live, name)...)
 	h := promhttp.HandlerFor(s.metrics,
-		promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: 4, DisableCompression: true,
-			ErrorHandling: promhttp.ContinueOnError})
+		promhttp.HandlerOpts{
+			EnableOpenMetrics: true, MaxRequestsInFlight: 4, DisableCompression: true,
+			ErrorHandling: promhttp.ContinueOnError,
+		})
 	s.Handle("GET /metrics", h.ServeHTTP)
 }
 

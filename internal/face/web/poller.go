@@ -31,8 +31,10 @@ type poller struct {
 }
 
 func newPoller(changed func() <-chan struct{}, collect func(time.Time) encodedView) *poller {
-	return &poller{changed: changed, collect: collect, wakeups: make(chan struct{}, 1),
-		watchers: map[chan []byte]bool{}}
+	return &poller{
+		changed: changed, collect: collect, wakeups: make(chan struct{}, 1),
+		watchers: map[chan []byte]bool{},
+	}
 }
 
 // current collects the state.

@@ -27,8 +27,10 @@ type guard struct {
 }
 
 func newGuard(o Options) guard {
-	g := guard{token: o.Token, session: secret(), viewToken: o.ViewToken, viewSession: secret(),
-		hosts: []string{"localhost"}}
+	g := guard{
+		token: o.Token, session: secret(), viewToken: o.ViewToken, viewSession: secret(),
+		hosts: []string{"localhost"},
+	}
 	if name, err := os.Hostname(); err == nil {
 		g.hosts = append(g.hosts, canonical(name))
 	}
@@ -75,8 +77,10 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		if !g.allowsHost(r.Host) {
 			// ADR 0044: DNS rebinding makes a page of another site ask us under its own name.
-			WriteError(w, &statusError{http.StatusMisdirectedRequest,
-				"unknown host name: allow it with --http-host"})
+			WriteError(w, &statusError{
+				http.StatusMisdirectedRequest,
+				"unknown host name: allow it with --http-host",
+			})
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -112,8 +116,10 @@ func (g *guard) shows(r *http.Request) bool {
 // Old cookies are none.
 func refuseToken(r *http.Request, sent bool, how string) error {
 	if sent || strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ") {
-		return &statusError{http.StatusUnauthorized,
-			"the token is wrong: want that of --http-token, of its file or of its variable"}
+		return &statusError{
+			http.StatusUnauthorized,
+			"the token is wrong: want that of --http-token, of its file or of its variable",
+		}
 	}
 	return &statusError{http.StatusUnauthorized, "a token is needed: " + how}
 }
@@ -143,8 +149,10 @@ func (g *guard) requireToken(next http.HandlerFunc) http.HandlerFunc {
 			WriteError(w, refuseToken(r, false, "send it as Authorization: Bearer, or log in"))
 			return
 		case !looks && !g.admits(r):
-			WriteError(w, &statusError{http.StatusForbidden,
-				"this token only shows: to control, log in with the other one"})
+			WriteError(w, &statusError{
+				http.StatusForbidden,
+				"this token only shows: to control, log in with the other one",
+			})
 			return
 		}
 		next(w, r)

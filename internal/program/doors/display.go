@@ -35,8 +35,10 @@ func (d *Display) Show(ctx context.Context) {
 	d.terminal.Input, d.terminal.Press = d.Input, d.Press
 	d.terminal.Failed = func(err error) { d.Log.Warn("no keys", zap.Error(err)) }
 	if d.View != nil {
-		d.terminal.Live, d.terminal.Press = &term.Live{Console: d.Console, Size: term.SizeOf(d.Out),
-			View: d.View}, nil
+		d.terminal.Live, d.terminal.Press = &term.Live{
+			Console: d.Console, Size: term.SizeOf(d.Out),
+			View: d.View,
+		}, nil
 	}
 	d.terminal.Begin(d.ctx) //nolint:contextcheck // the end of ctx is shown, too
 	d.Signals.BeforeExit(func() {

@@ -40,7 +40,8 @@ type Face interface {
 // ServeWeb serves the web page, the API, the metrics and the live view of a face, if --http is given,
 // until end is called. Without --http source may be nil.
 func ServeWeb(ctx context.Context, w *options.Web, node *tcpros.Node, log *zap.Logger, face Face,
-	source *live.Source) (end func(), err error) {
+	source *live.Source,
+) (end func(), err error) {
 	if w.Listen == "" {
 		if w.Token() != "" || w.ViewToken != "" || len(w.Hosts)+len(w.Origins) > 0 {
 			log.Warn("no web page is served without --http: --http-token and the other options of the page have no effect")

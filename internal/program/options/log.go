@@ -18,9 +18,13 @@ func (l *LogFormat) JSON() bool { return l.Format == "json" }
 
 func (l *Log) group() config.Group {
 	return config.Group{Title: "Log", Options: []config.Option{
-		{Name: "log-format", Arg: "FORMAT", Default: "text", Help: config.HelpOf[LogFormat]("Format"),
-			Value: config.OneOf(&l.Format, "text|json", "text", "json")},
-		{Name: "log-level", Arg: "LEVEL", Default: "info", Help: config.HelpOf[Log]("LogLevel"),
-			Value: config.OneOf(&l.LogLevel, "debug|info|warn|error", "debug", "info", "warn", "error")},
+		{
+			Name: "log-format", Arg: "FORMAT", Default: "text", Help: config.HelpOf[LogFormat]("Format"),
+			Value: config.OneOf(&l.Format, "text|json", "text", "json"),
+		},
+		{
+			Name: "log-level", Arg: "LEVEL", Default: "info", Help: config.HelpOf[Log]("LogLevel"),
+			Value: config.OneOf(&l.LogLevel, "debug|info|warn|error", "debug", "info", "warn", "error"),
+		},
 	}}
 }

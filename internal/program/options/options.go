@@ -19,8 +19,10 @@ type Common struct {
 // Groups returns the options of the log, of the configuration, and about the program, where own are those of
 // one program.
 func (c *Common) Groups(own ...config.Option) []config.Group {
-	version := config.Option{Name: "version", CommandLine: true, Value: config.Version(),
-		Help: `Print the version and exit.`}
+	version := config.Option{
+		Name: "version", CommandLine: true, Value: config.Version(),
+		Help: `Print the version and exit.`,
+	}
 	return []config.Group{c.Log.group(), c.configuration(), {Options: append(own, version)}}
 }
 
@@ -36,7 +38,9 @@ func (c *Common) configuration() config.Group {
 			Check all options, wherever they are set, and exit: with 0 and ok, or with 1 and one line for each error. The bags to play are checked,
 			too, and so are the directory and the name of the bag to record and a directory to upload to. Nothing is recorded or played, and neither
 			the ROS graph nor a store is contacted.`},
-		{Name: "man", CommandLine: true, Value: config.Manual(),
-			Help: `Print the manual page and exit; to read it: --man | man -l -.`},
+		{
+			Name: "man", CommandLine: true, Value: config.Manual(),
+			Help: `Print the manual page and exit; to read it: --man | man -l -.`,
+		},
 	}}
 }

@@ -35,7 +35,8 @@ func (w *Web) Token() string { return cmp.Or(w.token, w.fileToken) }
 // Group returns the options, and what has to hold between them. checkToken and checkListen are those of the
 // server.
 func (w *Web) Group(checkToken func(token string) error,
-	checkListen func(address string, hasToken bool) error) config.Group {
+	checkListen func(address string, hasToken bool) error,
+) config.Group {
 	rules := func() []config.Rule {
 		// Here and not with the value: a file that another one takes the place of need not be there.
 		wrong := config.Each([]string{"http-token-file"}, func(path string) (err error) {
@@ -66,8 +67,10 @@ func (w *Web) Group(checkToken func(token string) error,
 			Serve a web page, metrics for Prometheus, probes and a JSON interface on this address (default address ` + defaultHTTPAddress + `); off without this option. Addresses other than loopback need a token.`},
 		{Name: "http-token", Arg: "TEXT", Secret: true, Value: config.Text(&w.token, checkToken), Help: `
 			Require this token, of at least 16 characters. Every user of this machine can read a command line: use the variable or --http-token-file.`},
-		{Name: "http-token-file", Arg: "FILE", Value: config.Text(&w.tokenFile),
-			Help: `Read the token from this file.`},
+		{
+			Name: "http-token-file", Arg: "FILE", Value: config.Text(&w.tokenFile),
+			Help: `Read the token from this file.`,
+		},
 		{Name: "http-view-token", Arg: "TEXT", Secret: true, Value: config.Text(&w.ViewToken, checkToken), Help: `
 			Whoever has this token, of at least 16 characters, sees everything and controls nothing. It needs another token that controls.`},
 		{Name: "http-host", Arg: "NAME", Value: config.Texts(&w.Hosts, UnlessEmpty(checkHostName)), Help: `

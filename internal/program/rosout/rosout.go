@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// lines that wait to be published; a further line drops the oldest
+	// lines that wait to be published; a further line drops the oldest.
 	maxLines = 1000
-	// lines that wait for one subscriber
+	// lines that wait for one subscriber.
 	queueFrames = 200
-	// timeout of the call that asks the master whether to send the list of topics
+	// timeout of the call that asks the master whether to send the list of topics.
 	paramTimeout = time.Second
-	// time for subscribers to read the last lines
+	// time for subscribers to read the last lines.
 	drainTimeout = 300 * time.Millisecond
 )
 

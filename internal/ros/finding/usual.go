@@ -49,8 +49,10 @@ type usual struct {
 
 // begin begins another run of messages. What was usual before still counts.
 func (u *usual) begin(at time.Duration) {
-	*u = usual{hz: u.hz, known: u.known, again: u.again, gap: u.gap, proof: max(u.proof, proofAtFirst),
-		since: at, block: at, count: 1}
+	*u = usual{
+		hz: u.hz, known: u.known, again: u.again, gap: u.gap, proof: max(u.proof, proofAtFirst),
+		since: at, block: at, count: 1,
+	}
 }
 
 // harder makes a topic prove itself for longer, after it went on by itself.

@@ -346,8 +346,10 @@ func (w *Watch) Sums() (all []Sum) {
 	add := func(name string, k Kind, c tally, open bool) {
 		if c.episodes+c.untold > 0 {
 			all = append(all,
-				Sum{Topic: name, Kind: k, Episodes: c.episodes, Time: c.time, Open: open, Expected: c.unmet,
-					Untold: c.untold})
+				Sum{
+					Topic: name, Kind: k, Episodes: c.episodes, Time: c.time, Open: open, Expected: c.unmet,
+					Untold: c.untold,
+				})
 		}
 	}
 	for name, t := range w.topics {

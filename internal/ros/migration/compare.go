@@ -210,8 +210,10 @@ func (c *comparison) messages(p pair) *matched {
 		m.ordered = m.ordered && k > last
 		last = k
 		if renamed[k] {
-			c.add(Change{Type: p.to.Name(), Kind: FieldRenamed, Name: m.from[k].name, From: m.from[k].name,
-				To: t.name})
+			c.add(Change{
+				Type: p.to.Name(), Kind: FieldRenamed, Name: m.from[k].name, From: m.from[k].name,
+				To: t.name,
+			})
 		}
 		m.inside[i] = c.values(p, m.from[k], t)
 	}
@@ -262,8 +264,10 @@ func (c *comparison) constants(p pair) {
 		case !ok:
 			c.add(Change{Type: p.to.Name(), Kind: ConstantAdded, Name: k.Name, To: k.Value})
 		case old.Value != k.Value:
-			c.add(Change{Type: p.to.Name(), Kind: ConstantChanged, Name: k.Name, From: old.Value,
-				To: k.Value})
+			c.add(Change{
+				Type: p.to.Name(), Kind: ConstantChanged, Name: k.Name, From: old.Value,
+				To: k.Value,
+			})
 		}
 		delete(before, k.Name)
 	}

@@ -94,8 +94,10 @@ func (a *layouts) value(v value) *layout {
 	case v.length != variable && (e.size >= 0 || v.length == 0):
 		return fixedLayout(int64(v.length) * max(e.size, 0)) // rosmsg has seen that it is below 2 GiB
 	case v.length != variable:
-		return &layout{parts: []part{{op: repeat, n: v.length, elem: e}}, size: variable,
-			least: int64(v.length) * e.least}
+		return &layout{
+			parts: []part{{op: repeat, n: v.length, elem: e}}, size: variable,
+			least: int64(v.length) * e.least,
+		}
 	case e.size >= 0:
 		return &layout{parts: []part{{op: run, n: int(e.size)}}, size: variable, least: 4}
 	}

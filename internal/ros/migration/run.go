@@ -185,8 +185,10 @@ func (c *Converter) step(st *step) bool {
 			return false
 		}
 		if n != int64(st.n) {
-			c.value = &ValueError{Path: st.name, Value: "an array of " + strconv.FormatInt(n, 10),
-				Typed: st.typed}
+			c.value = &ValueError{
+				Path: st.name, Value: "an array of " + strconv.FormatInt(n, 10),
+				Typed: st.typed,
+			}
 			return false
 		}
 		return true

@@ -194,8 +194,10 @@ func (c *comparison) messagesOf(s, inner *steps, from, to value, name string) {
 		s.list = append(s.list, step{op: opMessage, sub: inner, name: name})
 		return
 	}
-	st := step{op: opElements, n: max(from.length, to.length), sub: inner, counts: from.length == variable,
-		writes: to.length == variable, name: name, typed: to.typed()}
+	st := step{
+		op: opElements, n: max(from.length, to.length), sub: inner, counts: from.length == variable,
+		writes: to.length == variable, name: name, typed: to.typed(),
+	}
 	if st.counts && !st.writes {
 		s.list = append(s.list, step{op: opExpect, n: to.length, name: name, typed: to.typed()})
 		st.counts = false

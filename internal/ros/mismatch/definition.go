@@ -49,11 +49,15 @@ func Resolve(d Definition, known Known) (Resolved, error) {
 	case err != nil:
 		fault = fmt.Sprintf("its %v", err)
 	case t.MD5Sum() == stated:
-		return Resolved{Definition: Definition{d.Type, stated, t.Definition}, Parsed: t.Type,
-			Fault: t.Replaced}, nil
+		return Resolved{
+			Definition: Definition{d.Type, stated, t.Definition}, Parsed: t.Type,
+			Fault: t.Replaced,
+		}, nil
 	case noSum:
-		return Resolved{Definition: Definition{d.Type, t.MD5Sum(), t.Definition}, Parsed: t.Type,
-			Fault: "it has no md5sum", Unproven: true}, nil
+		return Resolved{
+			Definition: Definition{d.Type, t.MD5Sum(), t.Definition}, Parsed: t.Type,
+			Fault: "it has no md5sum", Unproven: true,
+		}, nil
 	default:
 		parsed, text = t.Type, t.Definition
 		fault = cmp.Or(t.Replaced,
@@ -67,8 +71,10 @@ func Resolve(d Definition, known Known) (Resolved, error) {
 	}
 	switch {
 	case parsed != nil:
-		return Resolved{Definition: Definition{d.Type, parsed.MD5Sum(), text}, Parsed: parsed, Fault: fault,
-			Unproven: true}, nil
+		return Resolved{
+			Definition: Definition{d.Type, parsed.MD5Sum(), text}, Parsed: parsed, Fault: fault,
+			Unproven: true,
+		}, nil
 	case err != nil:
 		return Resolved{}, fmt.Errorf("%s, and another one is not usable: %w", fault, err)
 	case noSum:

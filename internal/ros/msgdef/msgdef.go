@@ -95,8 +95,10 @@ func fromTable(name, known, why string) (*Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Type{Type: t, Definition: known,
-		Replaced: fmt.Sprintf("its definition of %s %s: that of ROS noetic is used", name, why)}, nil
+	return &Type{
+		Type: t, Definition: known,
+		Replaced: fmt.Sprintf("its definition of %s %s: that of ROS noetic is used", name, why),
+	}, nil
 }
 
 // complete makes a type of a definition and of parts in the table that it lacks. lacked reports whether

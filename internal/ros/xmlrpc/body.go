@@ -25,11 +25,11 @@ func (s Skipped) String() string { return strconv.FormatInt(s.Bytes, 10) + " byt
 func (s Skipped) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 const (
-	// bytes that ReadBody reads at once: most messages have some hundred bytes
+	// bytes that ReadBody reads at once: most messages have some hundred bytes.
 	firstRead = 4 << 10
-	// bytes that ReadBody reads at once of a message that has at least this length
+	// bytes that ReadBody reads at once of a message that has at least this length.
 	laterReads = 64 << 10
-	// ReadBody reads at most skipFactor * Limits.BodyBytes, to find the end of a skipped text
+	// ReadBody reads at most skipFactor * Limits.BodyBytes, to find the end of a skipped text.
 	skipFactor = 16
 )
 

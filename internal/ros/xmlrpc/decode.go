@@ -406,8 +406,10 @@ const dateTimeLayout = "20060102T15:04:05"
 
 // dateTime reads a time without a zone as UTC: XML-RPC leaves the zone open.
 func dateTime(text string) (time.Time, bool) {
-	for _, layout := range []string{dateTimeLayout, "20060102T15:04:05Z", "2006-01-02T15:04:05",
-		"2006-01-02T15:04:05Z"} {
+	for _, layout := range []string{
+		dateTimeLayout, "20060102T15:04:05Z", "2006-01-02T15:04:05",
+		"2006-01-02T15:04:05Z",
+	} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t.UTC(), true
 		}

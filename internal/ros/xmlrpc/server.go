@@ -48,7 +48,7 @@ const (
 	smallBody = 128 << 10 // bytes of a body that is read at once: calls of nodes have some hundred bytes
 	bigBodies = 2         // larger bodies in memory at the same time; further bodies wait
 
-	// time without a byte of a larger body after which the server gives the call up
+	// time without a byte of a larger body after which the server gives the call up.
 	stallTimeout = 5 * time.Second
 )
 
@@ -74,8 +74,10 @@ func NewServer(h Handler, o ServerOptions) *Server {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	s := &Server{handler: h, limits: o.Limits.withDefaults(), timeout: o.Timeout, stall: stallTimeout,
-		big: make(chan struct{}, bigBodies)}
+	s := &Server{
+		handler: h, limits: o.Limits.withDefaults(), timeout: o.Timeout, stall: stallTimeout,
+		big: make(chan struct{}, bigBodies),
+	}
 	s.conns.max = o.Conns
 	// A web page must not reach us through its reader's browser.
 	guard := http.NewCrossOriginProtection()

@@ -187,6 +187,8 @@ func (e *LimitError) Is(target error) bool { return target == ErrLimit }
 
 // short makes the error of a payload that ends early.
 func short(path string, at int, want int64, left int) *Error {
-	return &Error{Path: path, Offset: at, Reason: fmt.Sprintf("%d bytes expected, %d left", want, left),
-		Err: io.ErrUnexpectedEOF}
+	return &Error{
+		Path: path, Offset: at, Reason: fmt.Sprintf("%d bytes expected, %d left", want, left),
+		Err: io.ErrUnexpectedEOF,
+	}
 }

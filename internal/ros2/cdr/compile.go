@@ -149,8 +149,10 @@ func (c *compiler) compile(s *Struct) (*plan, error) {
 		return nil, &LimitError{Type: s.Name2, Reason: "a message of more than 2 GiB"}
 	}
 	if p.least2 > freeBytes+maxGain*p.least1 {
-		return nil, &LimitError{Type: s.Name2,
-			Reason: fmt.Sprintf("%d bytes of ROS 1 are %d bytes of CDR", p.least1, p.least2)}
+		return nil, &LimitError{
+			Type:   s.Name2,
+			Reason: fmt.Sprintf("%d bytes of ROS 1 are %d bytes of CDR", p.least1, p.least2),
+		}
 	}
 	c.done[s] = p
 	return p, nil
@@ -210,8 +212,10 @@ func (c *compiler) inOrder(p *plan, s *Struct) error {
 // gather makes a plan for each field.
 func (c *compiler) gather(p *plan, s *Struct) error {
 	if len(s.Fields1) > maxGathered || len(s.Fields2) > maxGathered {
-		return &LimitError{Type: s.Name2,
-			Reason: fmt.Sprintf("more than %d fields, in another order than in ROS 1", maxGathered)}
+		return &LimitError{
+			Type:   s.Name2,
+			Reason: fmt.Sprintf("more than %d fields, in another order than in ROS 1", maxGathered),
+		}
 	}
 	g := &gather{}
 	for _, f := range s.Fields2 {
@@ -250,8 +254,10 @@ func (c *compiler) emit(p *plan, v Value, on side, name1, name2 string) error {
 		s.op, s.bound = opSequence, v.Length
 		s.least1, s.least2 = 4, 4
 	case v.Array == Fixed && (v.Length <= 0 || v.Length > math.MaxInt32/8):
-		return &LimitError{Type: cmp.Or(name2, name1),
-			Reason: fmt.Sprintf("an array of %d elements", v.Length)}
+		return &LimitError{
+			Type:   cmp.Or(name2, name1),
+			Reason: fmt.Sprintf("an array of %d elements", v.Length),
+		}
 	case width > 0:
 		n := 1
 		if v.Array == Fixed {

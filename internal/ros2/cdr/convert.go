@@ -58,9 +58,11 @@ func (p *Plan) ToCDR(dst, payload []byte, n *Counts, o Options) ([]byte, error) 
 	m.base = len(m.dst)
 	err := m.toCDR(p.top)
 	if err == nil && m.in.pos < len(payload) {
-		err = &Error{Offset: m.in.pos,
+		err = &Error{
+			Offset: m.in.pos,
 			Reason: fmt.Sprintf("%d bytes after the end of the message", len(payload)-m.in.pos),
-			Err:    ErrTrailing}
+			Err:    ErrTrailing,
+		}
 	}
 	if err != nil {
 		err.Type = p.name1
@@ -93,9 +95,11 @@ func (p *Plan) FromCDR(dst, message []byte, n *Counts) ([]byte, error) {
 	}
 	err := m.fromCDR(p.top)
 	if err == nil && len(m.in.b)-m.in.pos > maxTail {
-		err = &Error{Offset: m.in.pos,
+		err = &Error{
+			Offset: m.in.pos,
 			Reason: fmt.Sprintf("%d bytes after the end of the message", len(m.in.b)-m.in.pos),
-			Err:    ErrTrailing}
+			Err:    ErrTrailing,
+		}
 	}
 	if err != nil {
 		err.Type = p.name2

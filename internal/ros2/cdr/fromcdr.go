@@ -268,9 +268,11 @@ func (m *decoder) skip2(s *step) *Error {
 func (m *decoder) skipBytes(s *step) *Error {
 	if int64(len(m.in.b)-m.in.pos) < s.least2 {
 		if s.op == opEmpty {
-			return &Error{Path: s.name2, Offset: m.in.pos,
+			return &Error{
+				Path: s.name2, Offset: m.in.pos,
 				Reason: fmt.Sprintf("%d bytes left, one expected for a message without fields",
-					max(len(m.in.b)-m.in.pos, 0)), Err: io.ErrUnexpectedEOF}
+					max(len(m.in.b)-m.in.pos, 0)), Err: io.ErrUnexpectedEOF,
+			}
 		}
 		return m.in.failed(s)
 	}

@@ -107,8 +107,10 @@ func (m *encoder) stepToCDR(s *step) *Error {
 			return err
 		}
 		if s.bound > 0 && n > s.bound {
-			return &Error{Path: s.name1, Offset: m.in.pos - 4,
-				Reason: fmt.Sprintf("%d elements; ROS 2 allows at most %d", n, s.bound), Err: ErrLimit}
+			return &Error{
+				Path: s.name1, Offset: m.in.pos - 4,
+				Reason: fmt.Sprintf("%d elements; ROS 2 allows at most %d", n, s.bound), Err: ErrLimit,
+			}
 		}
 		m.pad(4)
 		m.dst = le.AppendUint32(m.dst, uint32(n))
@@ -124,8 +126,10 @@ func (m *encoder) stringToCDR(s *step) *Error {
 		return err
 	}
 	if len(text) >= math.MaxInt32 {
-		return &Error{Path: s.name1, Offset: m.in.pos, Reason: fmt.Sprintf("string of %d bytes", len(text)),
-			Err: ErrLimit}
+		return &Error{
+			Path: s.name1, Offset: m.in.pos, Reason: fmt.Sprintf("string of %d bytes", len(text)),
+			Err: ErrLimit,
+		}
 	}
 	m.pad(4)
 	m.dst = le.AppendUint32(m.dst, uint32(len(text)+1))
@@ -148,9 +152,11 @@ func (m *encoder) timeToCDR(s *step) *Error {
 			}
 			if sec > math.MaxInt32 {
 				if m.late {
-					return &Error{Path: s.name1, Offset: m.in.pos,
+					return &Error{
+						Path: s.name1, Offset: m.in.pos,
 						Reason: fmt.Sprintf("time of %d s is after 2038-01-19, the end of time in ROS 2",
-							sec), Err: ErrTime}
+							sec), Err: ErrTime,
+					}
 				}
 				m.n.WrappedTimes++
 			}

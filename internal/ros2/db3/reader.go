@@ -50,8 +50,10 @@ func Open(ctx context.Context, path string, o Options) (*Reader, error) {
 		return nil, err
 	}
 	journal := journalBytes(path)
-	parameters := url.Values{"mode": {"ro"}, "_defensive": {"1"},
-		"_pragma": {"trusted_schema(0)", "query_only(1)", "cell_size_check(1)"}}
+	parameters := url.Values{
+		"mode": {"ro"}, "_defensive": {"1"},
+		"_pragma": {"trusted_schema(0)", "query_only(1)", "cell_size_check(1)"},
+	}
 	if journal == 0 {
 		parameters.Set("immutable", "1")
 	}

@@ -63,8 +63,10 @@ func Create(ctx context.Context, path, distro string) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{db: db, types: map[definedType]bool{}, data: make([]byte, 0, batchBytes),
-		rows: make([]row, 0, batchRows)}
+	w := &Writer{
+		db: db, types: map[definedType]bool{}, data: make([]byte, 0, batchBytes),
+		rows: make([]row, 0, batchRows),
+	}
 	err = db.run(ctx, created...)
 	if err == nil {
 		err = w.insert(ctx, "INSERT INTO schema(schema_version, ros_distro) VALUES (?, ?)", schemaVersion,

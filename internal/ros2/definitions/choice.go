@@ -41,8 +41,10 @@ type choice struct {
 // New returns a Chooser for a recording of a distribution. user may be nil.
 func New(d mapping.Distro, user User) (*Chooser, error) {
 	m, err := mapping.New(d, mapping.Options{})
-	return &Chooser{mapper: m, distro: d, user: user, others: map[mapping.Distro]*mapping.Mapper{},
-		chosen: map[Key]*choice{}}, err
+	return &Chooser{
+		mapper: m, distro: d, user: user, others: map[mapping.Distro]*mapping.Mapper{},
+		chosen: map[Key]*choice{},
+	}, err
 }
 
 // Name1 returns the name in ROS 1 of a type.
@@ -105,8 +107,10 @@ func (c *Chooser) choose(key Key, first func() []byte) *choice {
 	case errors.Is(wrong, errMissing):
 		return &choice{to: to}
 	}
-	return &choice{to: to,
-		replaced: fmt.Sprintf("its definition of %s %v: that of %s is used", key.Name, wrong, from)}
+	return &choice{
+		to:       to,
+		replaced: fmt.Sprintf("its definition of %s %v: that of %s is used", key.Name, wrong, from),
+	}
 }
 
 // adviceDefinitions is true of every program, whatever was called.

@@ -110,8 +110,10 @@ func (m *Mapper) To1(type2, schema string) (*To1, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &deriver1{mapper: m, texts: make(map[string]string), names: make(map[string]string),
-		taken: make(map[string]string)}
+	d := &deriver1{
+		mapper: m, texts: make(map[string]string), names: make(map[string]string),
+		taken: make(map[string]string),
+	}
 	if err := d.derive(two); err != nil {
 		return nil, err
 	}

@@ -75,14 +75,17 @@ func (w *Writer) AddSchema(name, encoding string, data []byte) (uint16, error) {
 
 // AddChannel writes a channel and returns its number, from 1 on: some readers take 0 for none.
 func (w *Writer) AddChannel(schema uint16, topic, encoding string, metadata map[string]string) (uint16,
-	error) {
+	error,
+) {
 	if w.lastID == math.MaxUint16 {
 		return 0, errIDs
 	}
 	w.lastID++
 	id := uint16(w.lastID)
-	return id, w.w.WriteChannel(&mcap.Channel{ID: id, SchemaID: schema, Topic: topic,
-		MessageEncoding: encoding, Metadata: metadata})
+	return id, w.w.WriteChannel(&mcap.Channel{
+		ID: id, SchemaID: schema, Topic: topic,
+		MessageEncoding: encoding, Metadata: metadata,
+	})
 }
 
 // Write adds a message of a channel; at is in nanoseconds since 1970. It does not keep data.

@@ -26,8 +26,10 @@ func (b *block) fail(line int, format string, args ...any) error {
 
 // failLimit is fail for an error that matches ErrLimit.
 func (b *block) failLimit(line int, format string, args ...any) error {
-	return &DefinitionError{Type: b.name, Line: b.line + line, Reason: fmt.Sprintf(format, args...),
-		Err: ErrLimit}
+	return &DefinitionError{
+		Type: b.name, Line: b.line + line, Reason: fmt.Sprintf(format, args...),
+		Err: ErrLimit,
+	}
 }
 
 // FullName returns the name of a type with its three parts: "std_msgs/msg/String" for "std_msgs/String". It
@@ -79,8 +81,10 @@ func blocks(name, schema string) ([]*block, error) {
 	case full == "":
 		return nil, &DefinitionError{Type: clip(name), Reason: "the name is not of the form package/msg/Type"}
 	case len(schema) > MaxDefinitionBytes:
-		return nil, &DefinitionError{Type: name,
-			Reason: fmt.Sprintf("%d bytes, at most %d", len(schema), MaxDefinitionBytes), Err: ErrLimit}
+		return nil, &DefinitionError{
+			Type:   name,
+			Reason: fmt.Sprintf("%d bytes, at most %d", len(schema), MaxDefinitionBytes), Err: ErrLimit,
+		}
 	}
 	current := &block{name: full, line: 1}
 	all := []*block{current}
@@ -103,19 +107,25 @@ func blocks(name, schema string) ([]*block, error) {
 			after = false
 			kind, typ, ok := strings.Cut(line, ":")
 			if ok && kind == "IDL" {
-				return nil, &DefinitionError{Type: name, Line: n,
-					Reason: "the definition is IDL; only .msg definitions are supported"}
+				return nil, &DefinitionError{
+					Type: name, Line: n,
+					Reason: "the definition is IDL; only .msg definitions are supported",
+				}
 			}
 			typ = FullName(strings.TrimSpace(typ))
 			if !ok || kind != "MSG" || typ == "" {
-				return nil, &DefinitionError{Type: name, Line: n,
-					Reason: fmt.Sprintf("want MSG: and a type, got %q", clip(line))}
+				return nil, &DefinitionError{
+					Type: name, Line: n,
+					Reason: fmt.Sprintf("want MSG: and a type, got %q", clip(line)),
+				}
 			}
 			current = &block{name: typ, line: n + 1}
 			all = append(all, current)
 			if len(all) > 4*MaxTypes {
-				return nil, &DefinitionError{Type: name, Line: n,
-					Reason: fmt.Sprintf("more than %d blocks", 4*MaxTypes), Err: ErrLimit}
+				return nil, &DefinitionError{
+					Type: name, Line: n,
+					Reason: fmt.Sprintf("more than %d blocks", 4*MaxTypes), Err: ErrLimit,
+				}
 			}
 		default:
 			current.lines = append(current.lines, line)
@@ -297,9 +307,13 @@ func builtin(name string) *Type {
 	if name != TimeType && name != DurationType {
 		return nil
 	}
-	return &Type{Name: name,
-		Fields: []Field{{Name: "sec", Value: Value{Kind: Int32}},
-			{Name: "nanosec", Value: Value{Kind: Uint32}}}}
+	return &Type{
+		Name: name,
+		Fields: []Field{
+			{Name: "sec", Value: Value{Kind: Int32}},
+			{Name: "nanosec", Value: Value{Kind: Uint32}},
+		},
+	}
 }
 
 // clip shortens what an error quotes from a definition.

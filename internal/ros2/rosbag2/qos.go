@@ -82,8 +82,10 @@ var (
 	historyNames     = []string{"system_default", "keep_last", "keep_all", "unknown"}
 	reliabilityNames = []string{"system_default", "reliable", "best_effort", "unknown", "best_available"}
 	durabilityNames  = []string{"system_default", "transient_local", "volatile", "unknown", "best_available"}
-	livelinessNames  = []string{"system_default", "automatic", "manual_by_node", "manual_by_topic", "unknown",
-		"best_available"}
+	livelinessNames  = []string{
+		"system_default", "automatic", "manual_by_node", "manual_by_topic", "unknown",
+		"best_available",
+	}
 )
 
 // MaxQoSBytes bounds the text of the profiles of a topic: a profile has about 300 bytes, and a

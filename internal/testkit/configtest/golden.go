@@ -25,7 +25,7 @@ func golden(t *testing.T, path, text string) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path) //nolint:gosec // a file of the test
+	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

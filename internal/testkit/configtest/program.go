@@ -41,7 +41,7 @@ func (p *Program) output(t *testing.T, args ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), self, args...) //nolint:gosec // the test program
+	cmd := exec.CommandContext(t.Context(), self, args...)
 	prefix := strings.ToUpper(p.Name)
 	cmd.Env = append(os.Environ(), p.variable()+"=1", "COLUMNS=100", "ROS_MASTER_URI=http://127.0.0.1:11311",
 		prefix+"_QUIET=true", prefix+"_TYPE=a/B\nc/*")

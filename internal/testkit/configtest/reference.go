@@ -30,7 +30,7 @@ func (p *Program) CheckReference(t *testing.T) {
 		t.Fatalf("%s has no section on %s", path, p.Name)
 	}
 	if *update {
-		if err := os.WriteFile(path, []byte(before+text+after), 0o600); err != nil { //nolint:gosec // a file of the test
+		if err := os.WriteFile(path, []byte(before+text+after), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -100,7 +100,7 @@ var outcommented = regexp.MustCompile(`^#([a-z0-9_]+):`)
 func (p *Program) CheckExample(t *testing.T, against, needs map[string]string) {
 	t.Helper()
 	path := "../../packaging/" + p.Name + ".yaml"
-	text, err := os.ReadFile(path) //nolint:gosec // a file of the repository
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,8 @@ func Header(tb testing.TB, msg any) rosbag.Header {
 		}
 	}
 	return rosbag.Header{
-		{Key: "md5sum", Value: md5sum}, {Key: "message_definition", Value: definition},
+		{Key: "md5sum", Value: md5sum},
+		{Key: "message_definition", Value: definition},
 		{Key: "type", Value: typ},
 	}
 }

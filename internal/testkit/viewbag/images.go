@@ -112,8 +112,10 @@ func images() (pictures []Picture, messages []message) {
 	add("/raw/8SC1", levels(1, 86, 170, 255), 0, raw("8SC1", numbers[int8](-1, 0, 1, 2)))
 	add("/raw/32FC3", levels(1, 86, 170, 255), 0,
 		raw("32FC3", numbers([3]float32{-1}, [3]float32{0}, [3]float32{1}, [3]float32{2})))
-	disparity := stereo_msgs.DisparityImage{Header: imageHeader(),
-		Image: raw("32FC1", numbers(float32(nan), 1, 2, 3))}
+	disparity := stereo_msgs.DisparityImage{
+		Header: imageHeader(),
+		Image:  raw("32FC1", numbers(float32(nan), 1, 2, 3)),
+	}
 	add("/raw/disparity", measured, 0, disparity)
 	addBayer(add)
 	addYUV(add)
@@ -139,8 +141,10 @@ func images() (pictures []Picture, messages []message) {
 // addBayer adds the four patterns, with 8 and 16 bits.
 func addBayer(add func(topic string, want Quarters, off int, msg any)) {
 	for _, pattern := range []string{"rggb", "bggr", "gbrg", "grbg"} {
-		m := sensor_msgs.Image{Header: imageHeader(), Encoding: "bayer_" + pattern + "8", Width: Width,
-			Height: Height, Step: Width}
+		m := sensor_msgs.Image{
+			Header: imageHeader(), Encoding: "bayer_" + pattern + "8", Width: Width,
+			Height: Height, Step: Width,
+		}
 		for y := range Height {
 			for x := range Width {
 				c := colored[quarter(x, y)]
@@ -160,10 +164,14 @@ func yuv(c color.RGBA) (y, u, v uint8) { return color.RGBToYCbCr(c.R, c.G, c.B) 
 // addYUV adds packed pairs and planes.
 func addYUV(add func(topic string, want Quarters, off int, msg any)) {
 	const off = 3 // the factors have few digits
-	for encoding, order := range map[string]string{"yuv422": "uyvy", "uyvy": "uyvy", "yuv422_yuy2": "yuyv",
-		"yuyv": "yuyv"} {
-		m := sensor_msgs.Image{Header: imageHeader(), Encoding: encoding, Width: Width, Height: Height,
-			Step: 2 * Width}
+	for encoding, order := range map[string]string{
+		"yuv422": "uyvy", "uyvy": "uyvy", "yuv422_yuy2": "yuyv",
+		"yuyv": "yuyv",
+	} {
+		m := sensor_msgs.Image{
+			Header: imageHeader(), Encoding: encoding, Width: Width, Height: Height,
+			Step: 2 * Width,
+		}
 		for row := range Height {
 			for x := 0; x < Width; x += 2 {
 				y, u, v := yuv(colored[quarter(x, row)])
@@ -177,8 +185,10 @@ func addYUV(add func(topic string, want Quarters, off int, msg any)) {
 		add("/raw/"+encoding, colored, off, m)
 	}
 	for encoding, share := range map[string]int{"nv21": 2, "nv24": 1} {
-		m := sensor_msgs.Image{Header: imageHeader(), Encoding: encoding, Width: Width, Height: Height,
-			Step: Width}
+		m := sensor_msgs.Image{
+			Header: imageHeader(), Encoding: encoding, Width: Width, Height: Height,
+			Step: Width,
+		}
 		var pairs []byte
 		for row := range Height {
 			for x := range Width {
@@ -203,7 +213,8 @@ const webpFile = "5249464636000000574542505650384c290000002f01400000" +
 
 // addFiles adds what transports of compressed images send.
 func addFiles(add func(topic string, want Quarters, off int, msg any),
-	fails func(topic, text string, msg any)) {
+	fails func(topic, text string, msg any),
+) {
 	box := image.Rect(0, 0, Width, Height)
 	rgb, gray, wide, depth := image.NewRGBA(box), image.NewGray(box), image.NewGray16(box),
 		image.NewGray16(box)
@@ -268,8 +279,10 @@ func addFiles(add func(topic string, want Quarters, off int, msg any),
 	fails("/compressed/jpeg2000", "JPEG 2000", compressed("jp2", []byte("\x00\x00\x00\x0cjP  \r\n\x87\n")))
 	fails("/compressed/nothing", "cannot be shown", compressed(Script, []byte("nothing")))
 	fails("/compressed/theora", "Theora",
-		made{"theora_image_transport/Packet",
-			"uint8[] data\nint32 b_o_s\nint32 e_o_s\nint64 granulepos\nint64 packetno\n", make([]byte, 28)})
+		made{
+			"theora_image_transport/Packet",
+			"uint8[] data\nint32 b_o_s\nint32 e_o_s\nint64 granulepos\nint64 packetno\n", make([]byte, 28),
+		})
 	add("/compressed/webp", Quarters{colored[0], colored[1], colored[2], {0x10, 0x20, 0x30, 255}}, 0,
 		compressed("webp", small))
 }

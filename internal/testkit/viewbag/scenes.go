@@ -32,30 +32,37 @@ func head(at float64, frame string) std_msgs.Header {
 // scenes returns a topic of each type with a simple picture, and what is wrong in hostile ways.
 func scenes() (all []message) {
 	add := func(topic string, at float64,
-		msg any) {
+		msg any,
+	) {
 		all = append(all, message{topic: topic, at: at, msg: msg})
 	}
 	latched := func(topic, caller string, msg any) {
 		all = append(all, message{topic: topic, caller: caller, latch: true, msg: msg})
 	}
-	grid := nav_msgs.OccupancyGrid{Header: head(0, "map"),
-		Info: nav_msgs.MapMetaData{Resolution: 0.5, Width: 4, Height: 2},
-		Data: []int8{0, 100, -1, 50, 0, 0, 0, 0}}
+	grid := nav_msgs.OccupancyGrid{
+		Header: head(0, "map"),
+		Info:   nav_msgs.MapMetaData{Resolution: 0.5, Width: 4, Height: 2},
+		Data:   []int8{0, 100, -1, 50, 0, 0, 0, 0},
+	}
 	latched("/map", "/map_server", grid)
 	latched("/tf_static", "/frames", transforms(0, "laser of base_link", Script+" of base_link"))
 	path := nav_msgs.Path{Header: head(0, "map")}
 	for i := range 20 {
 		path.Poses = append(path.Poses,
-			geometry_msgs.PoseStamped{Pose: geometry_msgs.Pose{Position: geometry_msgs.Point{X: float64(i),
-				Y: float64(i * i)}}})
+			geometry_msgs.PoseStamped{Pose: geometry_msgs.Pose{Position: geometry_msgs.Point{
+				X: float64(i),
+				Y: float64(i * i),
+			}}})
 	}
 	add("/path", 1, path)
 	for i := range 10 * Seconds {
 		at := float64(i) / 10
 		sin, cos := math.Sincos(at)
 		add("/scan", at,
-			sensor_msgs.LaserScan{Header: head(at, "laser"), AngleIncrement: math.Pi / 2, RangeMax: 10,
-				Ranges: []float32{1, 2, 3, float32(math.Inf(1))}})
+			sensor_msgs.LaserScan{
+				Header: head(at, "laser"), AngleIncrement: math.Pi / 2, RangeMax: 10,
+				Ranges: []float32{1, 2, 3, float32(math.Inf(1))},
+			})
 		odometry := nav_msgs.Odometry{Header: head(at, "odom")}
 		odometry.Pose.Pose.Position = geometry_msgs.Point{X: 5 * cos, Y: 5 * sin}
 		add("/odom", at, odometry)
@@ -67,13 +74,17 @@ func scenes() (all []message) {
 		add("/fix", at, sensor_msgs.NavSatFix{Header: head(at, "gps"), Latitude: 48 + at/1e4, Longitude: 11})
 		add("/diagnostics", at,
 			diagnostic_msgs.DiagnosticArray{Header: head(at, ""), Status: []diagnostic_msgs.DiagnosticStatus{
-				{Name: "/motor", Level: int8(min(2, i/4)), Message: Script, HardwareId: Script,
-					Values: []diagnostic_msgs.KeyValue{{Key: Script, Value: Script}}},
+				{
+					Name: "/motor", Level: int8(min(2, i/4)), Message: Script, HardwareId: Script,
+					Values: []diagnostic_msgs.KeyValue{{Key: Script, Value: Script}},
+				},
 				{Name: Script, Message: "fine"},
 			}})
 		add("/rosout", at,
-			rosgraph_msgs.Log{Header: head(at, ""), Level: []int8{2, 4, 8}[i%3], Name: "/node" + Script,
-				Msg: fmt.Sprintf("line %d %s", i, Script), File: Script, Line: 7})
+			rosgraph_msgs.Log{
+				Header: head(at, ""), Level: []int8{2, 4, 8}[i%3], Name: "/node" + Script,
+				Msg: fmt.Sprintf("line %d %s", i, Script), File: Script, Line: 7,
+			})
 		add("/loop", at, transforms(at, "a of c", "b of a", "c of b", "d of a", "d of b"))
 	}
 	broken := cloud(0)
@@ -120,8 +131,10 @@ func cameras() (all []message) {
 	for i := range 2 * Seconds {
 		at := float64(i) / 2
 		gray := func(topic string, level func(x, y int) uint8) {
-			m := sensor_msgs.Image{Header: head(at, "camera"), Encoding: "mono8", Width: 64, Height: 48,
-				Step: 64}
+			m := sensor_msgs.Image{
+				Header: head(at, "camera"), Encoding: "mono8", Width: 64, Height: 48,
+				Step: 64,
+			}
 			for y := range 48 {
 				for x := range 64 {
 					m.Data = append(m.Data, level(x, y))

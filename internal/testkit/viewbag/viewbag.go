@@ -106,11 +106,15 @@ func (m message) encode(tb testing.TB) (rosbag.Header, []byte) {
 	if m.latch {
 		latching = "1"
 	}
-	head := rosbag.Header{{Key: "callerid", Value: caller}, {Key: "latching", Value: latching},
-		{Key: "topic", Value: m.topic}}
+	head := rosbag.Header{
+		{Key: "callerid", Value: caller},
+		{Key: "latching", Value: latching},
+		{Key: "topic", Value: m.topic},
+	}
 	if x, ok := m.msg.(made); ok {
 		return append(head, rosbag.Header{
-			{Key: "md5sum", Value: strings.Repeat("0", 32)}, {Key: "message_definition", Value: x.definition},
+			{Key: "md5sum", Value: strings.Repeat("0", 32)},
+			{Key: "message_definition", Value: x.definition},
 			{Key: "type", Value: x.typ},
 		}...), x.payload
 	}
@@ -137,8 +141,10 @@ func imageHeader() std_msgs.Header { return std_msgs.Header{FrameId: "camera"} }
 
 // raw makes a message of the bytes of a pixel in each quarter.
 func raw(encoding string, quarters [4][]byte) sensor_msgs.Image {
-	m := sensor_msgs.Image{Header: imageHeader(), Encoding: encoding, Width: Width, Height: Height,
-		Step: uint32(Width * len(quarters[0]))}
+	m := sensor_msgs.Image{
+		Header: imageHeader(), Encoding: encoding, Width: Width, Height: Height,
+		Step: uint32(Width * len(quarters[0])),
+	}
 	for y := range Height {
 		for x := range Width {
 			m.Data = append(m.Data, quarters[quarter(x, y)]...)

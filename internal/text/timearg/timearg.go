@@ -41,8 +41,10 @@ const minAbsolute = 100_000_000 * time.Second
 
 // momentLayouts are the accepted formats of dates, besides RFC 3339. Seconds may have a
 // fraction.
-var momentLayouts = [...]string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04",
-	"2006-01-02 15:04"}
+var momentLayouts = [...]string{
+	"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04",
+	"2006-01-02 15:04",
+}
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (m *Moment) UnmarshalText(text []byte) error {

@@ -44,8 +44,10 @@ type Eye struct {
 
 // New returns an Eye that has seen nothing.
 func New() *Eye {
-	return &Eye{making: make(chan struct{}, runtime.GOMAXPROCS(0)), small: kept.New(smallBytes),
-		history: make(map[string]*picture.History)}
+	return &Eye{
+		making: make(chan struct{}, runtime.GOMAXPROCS(0)), small: kept.New(smallBytes),
+		history: make(map[string]*picture.History),
+	}
 }
 
 // Place is where a picture is, for the page.
@@ -62,14 +64,16 @@ type about struct {
 
 // Picture makes the picture of a message of type t.
 func (e *Eye) Picture(ctx context.Context, t *rosmsg.Type, payload []byte, place Place,
-	o picture.Options) (kept.Answer, error) {
+	o picture.Options,
+) (kept.Answer, error) {
 	a, _, _, err := e.make(ctx, t, payload, place, o)
 	return a, err
 }
 
 // make makes a picture when it is its turn; the figures are known if measured is set.
 func (e *Eye) make(ctx context.Context, t *rosmsg.Type, payload []byte, place Place,
-	o picture.Options) (a kept.Answer, f picture.Figures, measured bool, err error) {
+	o picture.Options,
+) (a kept.Answer, f picture.Figures, measured bool, err error) {
 	reads := picture.For(t)
 	if reads == nil {
 		return a, f, false, ErrNone
@@ -96,7 +100,8 @@ func (e *Eye) make(ctx context.Context, t *rosmsg.Type, payload []byte, place Pl
 
 // Small makes the small picture of a message of a camera, unless it is kept. The picture is judged.
 func (e *Eye) Small(ctx context.Context, camera string, at rosbag.Time, t *rosmsg.Type, payload []byte,
-	place Place) (kept.Answer, error) {
+	place Place,
+) (kept.Answer, error) {
 	key := camera + " " + place.ID
 	if a, ok := e.small.Get(key); ok {
 		if f, measured := a.Note.(picture.Figures); measured {

@@ -13,12 +13,16 @@ type shelves struct {
 }
 
 func newShelves() (s shelves) {
-	s.turns = shelf{Before: func(x, y *lane) bool { return x.turn < y.turn },
-		Moved: func(l *lane, place int) { l.turnPlace = place }}
+	s.turns = shelf{
+		Before: func(x, y *lane) bool { return x.turn < y.turn },
+		Moved:  func(l *lane, place int) { l.turnPlace = place },
+	}
 	inShelf := func(l *lane, place int) { l.place = place }
 	s.several = shelf{Before: func(x, y *lane) bool { return x.live.bytes > y.live.bytes }, Moved: inShelf}
-	s.latched = shelf{Before: func(x, y *lane) bool { return x.latched.bytes > y.latched.bytes },
-		Moved: inShelf}
+	s.latched = shelf{
+		Before: func(x, y *lane) bool { return x.latched.bytes > y.latched.bytes },
+		Moved:  inShelf,
+	}
 	servedLater := func(x, y *lane) bool { return x.turn > y.turn }
 	for c := range s.single {
 		s.single[c] = shelf{Before: servedLater, Moved: inShelf}

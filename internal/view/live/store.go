@@ -75,8 +75,10 @@ func NewStore(limits Limits, latched func(ChannelID) []Frame) *Store {
 	}
 	s := &Store{
 		limits: limits.withDefaults(), latched: latched,
-		catalog: catalog{feeds: map[ChannelID]*Feed{}, notices: map[string]string{},
-			changed: make(chan struct{})},
+		catalog: catalog{
+			feeds: map[ChannelID]*Feed{}, notices: map[string]string{},
+			changed: make(chan struct{}),
+		},
 	}
 	s.inbox.limit = s.limits.Inbox
 	return s

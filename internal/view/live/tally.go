@@ -25,8 +25,10 @@ type tally struct {
 
 // sum returns the counts so far.
 func (t *tally) sum() Counts {
-	return Counts{Messages: t.messages.Load(), Bytes: t.bytes.Load(), Skipped: t.skipped.Load(),
-		TooLarge: t.tooLarge.Load()}
+	return Counts{
+		Messages: t.messages.Load(), Bytes: t.bytes.Load(), Skipped: t.skipped.Load(),
+		TooLarge: t.tooLarge.Load(),
+	}
 }
 
 // refuse counts a frame that is larger than the memory for the viewer.

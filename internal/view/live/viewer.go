@@ -136,8 +136,10 @@ func (v *Viewer) wake() {
 // Stats returns the account of the viewer.
 func (v *Viewer) Stats() ViewerStats {
 	b := &v.backlog
-	return ViewerStats{Counts: b.tally.sum(), Channels: int(b.channels.Load()), QueuedBytes: b.used.Load(),
-		LimitBytes: b.limit.Load()}
+	return ViewerStats{
+		Counts: b.tally.sum(), Channels: int(b.channels.Load()), QueuedBytes: b.used.Load(),
+		LimitBytes: b.limit.Load(),
+	}
 }
 
 // Close detaches the viewer from the store. Closing again has no effect.

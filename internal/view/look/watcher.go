@@ -76,8 +76,10 @@ type value struct {
 
 // New returns a Watcher of a store. now is when it begins.
 func New(store *live.Store, now time.Time) *Watcher {
-	return &Watcher{store: store, asked: make(chan struct{}, 1), began: rosbag.TimeOf(now),
-		topics: make(map[string]*topic)}
+	return &Watcher{
+		store: store, asked: make(chan struct{}, 1), began: rosbag.TimeOf(now),
+		topics: make(map[string]*topic),
+	}
 }
 
 // Run reads what pages ask for until ctx ends.
@@ -212,8 +214,10 @@ func (t *topic) add(f live.Frame) {
 	}
 	if t.gather != nil {
 		// a damaged message has no part in it
-		_ = t.gather.Add(scene.Message{Type: t.typ, Time: f.Time,
-			Static: path.Base(t.channel.Topic) == staticFrames, Payload: f.Payload})
+		_ = t.gather.Add(scene.Message{
+			Type: t.typ, Time: f.Time,
+			Static: path.Base(t.channel.Topic) == staticFrames, Payload: f.Payload,
+		})
 	}
 	for _, x := range t.fields {
 		x.add(f)

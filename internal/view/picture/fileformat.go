@@ -101,8 +101,10 @@ func jpegSize(data []byte) (fileSize, error) {
 		segment := int(binary.BigEndian.Uint16(data[at+2:]))
 		frame := marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc
 		if frame && at+9 <= len(data) {
-			s := fileSize{width: int(binary.BigEndian.Uint16(data[at+7:])),
-				height: int(binary.BigEndian.Uint16(data[at+5:])), bytes: 4}
+			s := fileSize{
+				width:  int(binary.BigEndian.Uint16(data[at+7:])),
+				height: int(binary.BigEndian.Uint16(data[at+5:])), bytes: 4,
+			}
 			if marker == 0xc2 {
 				s.bytes = 16 // a progressive picture is kept as coefficients first
 			}

@@ -51,8 +51,10 @@ func (r *Reader) rawPicture(payload []byte, o Options) (*Picture, error) {
 		return nil, fmt.Errorf("encoding %q of %d x %d pixels, %d bytes a row, %w", name, n[0], n[1], n[2],
 			ErrUnknown)
 	}
-	s, notes, err := l.Source(encoding.Frame{Width: p.Width, Height: p.Height, Step: int(n[2]),
-		BigEndian: n[3] != 0, Data: data})
+	s, notes, err := l.Source(encoding.Frame{
+		Width: p.Width, Height: p.Height, Step: int(n[2]),
+		BigEndian: n[3] != 0, Data: data,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%s of %d x %d pixels: %w", name, n[0], n[1], err)
 	}
@@ -63,8 +65,10 @@ func (r *Reader) rawPicture(payload []byte, o Options) (*Picture, error) {
 
 // draw sets what can be seen.
 func (p *Picture) draw(s *draw.Source, o Options) {
-	d := s.Draw(draw.Options{Width: o.Width, Height: o.Height, Min: o.Min, Max: o.Max, Colors: o.Colors,
-		Labels: o.Labels})
+	d := s.Draw(draw.Options{
+		Width: o.Width, Height: o.Height, Min: o.Min, Max: o.Max, Colors: o.Colors,
+		Labels: o.Labels,
+	})
 	p.Image, p.Range, p.exact = d.Image, d.Range, d.Exact
 	if d.Note != "" {
 		p.Notes = append(p.Notes, d.Note)

@@ -16,7 +16,8 @@ const MaxExact = 200
 // times of messages, with the gaps between them. inView counts the chunks. An index that cannot be read
 // counts as the chunk infos say.
 func (s *Set) Density(ctx context.Context, axis timeline.Axis, keep func(row int) bool,
-	exact bool) (d *timeline.Density, gaps map[int][]timeline.Gap, inView int) {
+	exact bool,
+) (d *timeline.Density, gaps map[int][]timeline.Gap, inView int) {
 	d = timeline.NewDensity(axis, len(s.Topics))
 	var view []place
 	messages := uint64(0)

@@ -347,7 +347,8 @@ const workers = 2
 // Messages returns the messages of topics from start to end, by time; an error of damage in place of a
 // message. They end with ctx, with its error.
 func (s *Set) Messages(ctx context.Context, keep func(*rosbag.Connection) bool, start,
-	end rosbag.Time) iter.Seq2[*rosbag.Message, error] {
+	end rosbag.Time,
+) iter.Seq2[*rosbag.Message, error] {
 	return func(yield func(*rosbag.Message, error) bool) {
 		files := make([]rosbag.File, len(s.Files))
 		for i, f := range s.Files {

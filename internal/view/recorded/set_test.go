@@ -141,9 +141,9 @@ func TestBursts(t *testing.T) {
 	}
 	slices.SortStableFunc(list, func(a, b message) int { return a.ms - b.ms })
 	s := recorded.New([]*bags.Recording{write(t, list...)})
-	for i, want := range []time.Duration{20, 25} {
-		if p := s.Topics[i].Period; p < want*time.Millisecond*19/20 || p > want*time.Millisecond*21/20 {
-			t.Errorf("%s: a period of %v, want %d ms", s.Topics[i].Name, p, want)
+	for i, want := range []time.Duration{20 * time.Millisecond, 25 * time.Millisecond} {
+		if p := s.Topics[i].Period; p < want*19/20 || p > want*21/20 {
+			t.Errorf("%s: a period of %v, want %v", s.Topics[i].Name, p, want)
 		}
 	}
 }

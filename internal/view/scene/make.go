@@ -12,8 +12,10 @@ var signs = []struct {
 	fields map[string]string
 }{
 	{Points, map[string]string{"angle_min": "float32", "angle_increment": "float32", "ranges": "float32[]"}},
-	{Points, map[string]string{"fields": "sensor_msgs/PointField[]", "point_step": "uint32",
-		"data": "uint8[]"}},
+	{Points, map[string]string{
+		"fields": "sensor_msgs/PointField[]", "point_step": "uint32",
+		"data": "uint8[]",
+	}},
 	{Grid, map[string]string{"info.resolution": "float32", "info.width": "uint32", "data": "int8[]"}},
 	{Path, map[string]string{"poses": "geometry_msgs/PoseStamped[]"}},
 	{Tree, map[string]string{"transforms": "geometry_msgs/TransformStamped[]"}},

@@ -164,7 +164,8 @@ const maxProblems = 20
 
 // place adds the frames below a parent. It does not call itself: a tree may be as deep as it has frames.
 func (t *tree) place(s *TreeScene, parent string, depth int, children map[string][]string,
-	placed map[string]bool) {
+	placed map[string]bool,
+) {
 	type level struct {
 		names []string
 		depth int
@@ -192,8 +193,10 @@ func (t *tree) place(s *TreeScene, parent string, depth int, children map[string
 }
 
 func (t *tree) row(f *frame, depth int) TreeFrame {
-	row := TreeFrame{Name: f.name, Parent: f.parent, Depth: depth, Publishers: slices.Clone(f.publishers),
-		Static: f.static, Count: f.count}
+	row := TreeFrame{
+		Name: f.name, Parent: f.parent, Depth: depth, Publishers: slices.Clone(f.publishers),
+		Static: f.static, Count: f.count,
+	}
 	if took := f.last.Sub(f.first).Seconds(); took > 0 {
 		row.Rate = float64(f.count-1) / took
 	}

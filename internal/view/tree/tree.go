@@ -199,8 +199,10 @@ func (b *builder) elements(n *Node, v rosmsg.Value, depth int) {
 	if raw := v.Bytes(); raw != nil {
 		for i := n.From; i < min(size, n.From+most); i++ {
 			n.Nodes = append(n.Nodes,
-				Node{Name: strconv.Itoa(i), Type: "uint8", Path: fmt.Sprintf("%s[%d]", n.Path, i),
-					Text: strconv.Itoa(int(raw[i])), Plot: true})
+				Node{
+					Name: strconv.Itoa(i), Type: "uint8", Path: fmt.Sprintf("%s[%d]", n.Path, i),
+					Text: strconv.Itoa(int(raw[i])), Plot: true,
+				})
 		}
 		return
 	}

@@ -10,7 +10,7 @@ const (
 	GapWindow     = 64 // number of messages that the average covers
 
 	batchGap = 150 * time.Microsecond
-	// longer gaps count as this, so that the average recovers quickly after a pause
+	// longer gaps count as this, so that the average recovers quickly after a pause.
 	longestGap = 10 * time.Millisecond
 )
 

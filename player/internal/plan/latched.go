@@ -22,7 +22,8 @@ type Latched struct {
 // calls damaged for each one that cannot be read. It excludes a message at t itself: at the start,
 // that message is in the window, and stock sends it twice.
 func (b *Bag) LatchedBefore(t rosbag.Time, wanted func(*rosbag.Connection) bool,
-	damaged func(*control.DamageError)) iter.Seq2[*rosbag.Connection, *rosbag.Message] {
+	damaged func(*control.DamageError),
+) iter.Seq2[*rosbag.Connection, *rosbag.Message] {
 	return func(yield func(*rosbag.Connection, *rosbag.Message) bool) {
 		if t.IsZero() {
 			return // nothing is before

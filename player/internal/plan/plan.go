@@ -142,7 +142,8 @@ type Route struct {
 // returns the error of ctx. A plan that comes with ErrNoMessages has the damage that was
 // found while opening the bags.
 func New(ctx context.Context, o Options, bags []*source.Recording,
-	resolve func(string) (string, error)) (*Plan, error) {
+	resolve func(string) (string, error),
+) (*Plan, error) {
 	selection, err := newSelection(&o)
 	if err != nil {
 		return nil, err
@@ -212,7 +213,8 @@ func (p *Plan) recorded() []string {
 // With late, which means that the window begins after the start of the bags, it adds the
 // latched messages before the window to state.
 func (p *Plan) addRoutes(ctx context.Context, b *Bag, late bool, resolve func(string) (string, error),
-	state *State) (found bool, err error) {
+	state *State,
+) (found bool, err error) {
 	chosen := map[*rosbag.Connection]bool{}
 	for _, c := range b.Source.Connections() {
 		chosen[c] = p.selection.selects(c)
@@ -273,8 +275,10 @@ func (p *Plan) route(b *Bag, c *rosbag.Connection, resolve func(string) (string,
 	name, recorded := topicname.InGraph(full), topicname.InBag(c.Topic)
 	t := p.Topic(name)
 	if t == nil {
-		t = &Topic{Name: name, UnresolvedName: unresolved, RecordedName: recorded, Type: typ, MD5Sum: md5,
-			Number: len(p.Topics), publishers: map[PublisherID]*Publisher{}}
+		t = &Topic{
+			Name: name, UnresolvedName: unresolved, RecordedName: recorded, Type: typ, MD5Sum: md5,
+			Number: len(p.Topics), publishers: map[PublisherID]*Publisher{},
+		}
 		p.byName[name] = t
 		p.Topics = append(p.Topics, t)
 	}

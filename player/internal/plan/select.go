@@ -95,8 +95,10 @@ func (s *selection) report(log *zap.Logger, recorded []string) {
 		{"exclude", s.exclude.set.Unmatched()},
 	} {
 		if len(part.nothing) > 0 {
-			fields := []zap.Field{loglimit.Each(), zap.String("option", part.option),
-				zap.Strings("values", part.nothing)}
+			fields := []zap.Field{
+				loglimit.Each(), zap.String("option", part.option),
+				zap.Strings("values", part.nothing),
+			}
 			if near := nearTopics(part.nothing, recorded); part.option != "type" && len(near) > 0 {
 				fields = append(fields, zap.Strings("nearest", near))
 			}
@@ -240,8 +242,10 @@ func (p *Plan) Awaited(all bool) ([]*Topic, error) {
 		}
 	}
 	if never := p.selection.wait.set.Unmatched(); len(never) > 0 {
-		return nil, &control.OptionError{Option: "WaitFor",
-			Reason: "names what is not played: " + strings.Join(never, ", ")}
+		return nil, &control.OptionError{
+			Option: "WaitFor",
+			Reason: "names what is not played: " + strings.Join(never, ", "),
+		}
 	}
 	return wanted, nil
 }

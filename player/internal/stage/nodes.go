@@ -39,9 +39,12 @@ type ManyNodes struct {
 // NewManyNodes returns a graph whose nodes are opened by open. node publishes the clock, and messages
 // that were recorded without a caller ID.
 func NewManyNodes(node *tcpros.Node, open func(ctx context.Context, name string) (*tcpros.Node, error),
-	log *zap.Logger) *ManyNodes {
-	return &ManyNodes{OneNode: OneNode{node}, log: log, open: open, byCaller: map[string]*tcpros.Node{},
-		topics: map[*tcpros.Node][]string{}}
+	log *zap.Logger,
+) *ManyNodes {
+	return &ManyNodes{
+		OneNode: OneNode{node}, log: log, open: open, byCaller: map[string]*tcpros.Node{},
+		topics: map[*tcpros.Node][]string{},
+	}
 }
 
 // Publishers implements Graph.

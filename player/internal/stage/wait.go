@@ -39,7 +39,8 @@ func (e *WaitError) Error() string {
 // WaitForSubscribers returns when each of topics has a subscriber, or ctx ended. With a
 // timeout it does not wait longer and returns a *WaitError.
 func WaitForSubscribers(ctx context.Context, topics []Publication, timeout time.Duration,
-	log *zap.Logger) error {
+	log *zap.Logger,
+) error {
 	poll := time.NewTicker(subscriberPoll)
 	defer poll.Stop()
 	start := time.Now()
@@ -69,7 +70,8 @@ func WaitForSubscribers(ctx context.Context, topics []Publication, timeout time.
 // a link by then are logged and not waited for again. The master goes on to list a node that has
 // crashed: play does not wait for such a node.
 func WaitForLinks(ctx context.Context, g Graph, topics []Publication, live []LiveTopic, timeout time.Duration,
-	log *zap.Logger) {
+	log *zap.Logger,
+) {
 	deadline := time.Now().Add(timeout)
 	published := map[string]Publication{}
 	for _, t := range topics {

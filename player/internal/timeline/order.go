@@ -50,7 +50,8 @@ type Sequence interface {
 // From returns the messages from a time on. In the order of headers, earlier messages of latched
 // connections are passed to before, which may be nil. The sequence ends early when cancel is closed.
 func (o *Order) From(t rosbag.Time, cancel <-chan struct{},
-	before func(*plan.Route, *rosbag.Message)) Sequence {
+	before func(*plan.Route, *rosbag.Message),
+) Sequence {
 	received := o.received(t.Add(-o.Reach), cancel)
 	if o.Reach == 0 {
 		return received

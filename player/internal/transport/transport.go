@@ -79,8 +79,10 @@ type reading struct {
 
 // New returns a transport before its first message.
 func New(o Options) *Transport {
-	return &Transport{head: Head{schedule: o.Schedule}, loop: o.Loop, skipEmpty: o.SkipEmpty,
-		pauseOnTopics: o.PauseOnTopics}
+	return &Transport{
+		head: Head{schedule: o.Schedule}, loop: o.Loop, skipEmpty: o.SkipEmpty,
+		pauseOnTopics: o.PauseOnTopics,
+	}
 }
 
 // Load sets the time of the first message, and how long after it the last one is.

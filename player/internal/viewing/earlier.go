@@ -103,7 +103,8 @@ func (v *Viewing) showEarlier(ctx context.Context) {
 // read returns the latest message, at a time or before, of each publisher whose route is wanted, the
 // oldest first. Damage is left out: play reports it.
 func (v *Viewing) read(ctx context.Context, at rosbag.Time,
-	want func(*plan.Route) bool) (frames []live.Frame) {
+	want func(*plan.Route) bool,
+) (frames []live.Frame) {
 	var state plan.State
 	for _, b := range v.plan.Bags {
 		source, ok := b.Source.(rosbag.Latest)
@@ -128,8 +129,10 @@ func (v *Viewing) read(ctx context.Context, at rosbag.Time,
 	defer v.mu.Unlock()
 	for _, l := range state.Sorted() {
 		frames = append(frames,
-			live.Frame{Channel: v.feeds[l.Route.Topic.Number].Channel().ID, Time: l.Recorded,
-				Payload: l.Frame[stdmsg.FramePrefix:]})
+			live.Frame{
+				Channel: v.feeds[l.Route.Topic.Number].Channel().ID, Time: l.Recorded,
+				Payload: l.Frame[stdmsg.FramePrefix:],
+			})
 	}
 	return frames
 }

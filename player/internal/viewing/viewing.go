@@ -103,9 +103,13 @@ func (v *Viewing) Begin(c control.Control, first rosbag.Time) {
 	defer v.mu.Unlock()
 	v.feeds, v.shown = make([]*feed, len(v.plan.Topics)), map[live.ChannelID]*feed{}
 	for _, t := range v.topics {
-		f := &feed{topic: t,
-			Feed: v.store.Open(live.Channel{Topic: string(t.Name), Type: t.Type, MD5Sum: t.MD5Sum,
-				Definition: msgdef.Complete(t.Type, t.MD5Sum, t.Definition)})}
+		f := &feed{
+			topic: t,
+			Feed: v.store.Open(live.Channel{
+				Topic: string(t.Name), Type: t.Type, MD5Sum: t.MD5Sum,
+				Definition: msgdef.Complete(t.Type, t.MD5Sum, t.Definition),
+			}),
+		}
 		v.feeds[t.Number], v.shown[f.Channel().ID] = f, f
 	}
 }

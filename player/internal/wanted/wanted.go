@@ -62,8 +62,10 @@ type Options struct {
 
 // New returns a desk for the topics of a plan.
 func New(o Options, p *plan.Plan) *Desk {
-	d := &Desk{convert: o.Convert, known: o.Known, log: o.Log, names: make(map[string][]string),
-		topics: make(map[*plan.Topic]*topic)}
+	d := &Desk{
+		convert: o.Convert, known: o.Known, log: o.Log, names: make(map[string][]string),
+		topics: make(map[*plan.Topic]*topic),
+	}
 	for _, t := range p.Topics {
 		d.names[t.Type] = append(d.names[t.Type], string(t.Name))
 		d.topics[t] = &topic{versions: make(map[mismatch.Definition]*version), failed: new(atomic.Uint64)}
@@ -133,8 +135,10 @@ func (d *Desk) ask(t *plan.Topic, want mismatch.Definition, caller string) (*tcp
 		v = d.decide(t, want)
 		all[want] = v
 	}
-	subscriber := []zap.Field{zap.String("topic", string(t.Name)),
-		zap.String("subscriber", wording.EscapeLine(caller))}
+	subscriber := []zap.Field{
+		zap.String("topic", string(t.Name)),
+		zap.String("subscriber", wording.EscapeLine(caller)),
+	}
 	switch {
 	case v.warning != "":
 		d.log.Warn("a subscriber reads messages in another way than they were recorded: "+v.warning,
@@ -205,10 +209,14 @@ func (d *Desk) others(typ string) string {
 
 // adapted makes what the subscribers of a version get.
 func (d *Desk) adapted(t *plan.Topic, want mismatch.Definition, e mismatch.Explanation) *tcpros.Adapted {
-	c := &conversion{convert: e.Plan.Converter(), topic: t, version: want.MD5Sum, failed: d.topics[t].failed,
-		log: d.log}
-	return &tcpros.Adapted{Type: cmp.Or(want.Type, e.To.Type), MD5Sum: want.MD5Sum,
-		MessageDefinition: e.To.Text, Frame: c.frame}
+	c := &conversion{
+		convert: e.Plan.Converter(), topic: t, version: want.MD5Sum, failed: d.topics[t].failed,
+		log: d.log,
+	}
+	return &tcpros.Adapted{
+		Type: cmp.Or(want.Type, e.To.Type), MD5Sum: want.MD5Sum,
+		MessageDefinition: e.To.Text, Frame: c.frame,
+	}
 }
 
 // conversion makes the frames of one version. Several nodes may publish a topic, each with a lock of its own.

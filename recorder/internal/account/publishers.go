@@ -127,8 +127,10 @@ func (a *Accounts) FoldPublishers(t *Topic, most int, which func(*loss.Publisher
 		more--
 		s := u.Summary(now)
 		addFormer(&p.former,
-			control.FormerPublishers{Count: 1, Missed: s.Missed, LinksLost: s.LinksLost,
-				Reconnected: s.Reconnected, Without: s.Without})
+			control.FormerPublishers{
+				Count: 1, Missed: s.Missed, LinksLost: s.LinksLost,
+				Reconnected: s.Reconnected, Without: s.Without,
+			})
 		a.connections.charge(t, -publisherSize(u.ID()))
 		return true
 	})

@@ -17,10 +17,10 @@ import (
 // The topics of the parameters and of the graph of nodes. Each has one latched std_msgs/String with a JSON
 // text; rosparam load takes that of the parameters.
 const (
-	// the tree of parameters
+	// the tree of parameters.
 	ParamsTopic = "/gorecord/params"
 	// {"publishers", "subscribers": {topic: [node]}, "services": {service: [node]}, "types": {topic:
-	// type}}
+	// type}}.
 	GraphTopic = "/gorecord/graph"
 )
 
@@ -48,8 +48,10 @@ func (w *Writer) Params(ctx context.Context, master *tcpros.Master) {
 		for _, t := range list {
 			types[t.Name] = t.Type
 		}
-		return map[string]any{"publishers": state.Publishers, "subscribers": state.Subscribers,
-			"services": state.Services, "types": types}, err
+		return map[string]any{
+			"publishers": state.Publishers, "subscribers": state.Subscribers,
+			"services": state.Services, "types": types,
+		}, err
 	})
 }
 

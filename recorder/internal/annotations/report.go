@@ -78,8 +78,10 @@ func losses(t *control.TopicSummary) []stdmsg.DiagnosticValue {
 		if p.LinksLost > 0 {
 			values = append(values,
 				number("links_lost to "+p.CallerID, uint64(p.LinksLost)),
-				stdmsg.DiagnosticValue{Key: "seconds without " + p.CallerID,
-					Value: fmt.Sprintf("%.1f", p.Without.Seconds())})
+				stdmsg.DiagnosticValue{
+					Key:   "seconds without " + p.CallerID,
+					Value: fmt.Sprintf("%.1f", p.Without.Seconds()),
+				})
 		}
 	}
 	return values

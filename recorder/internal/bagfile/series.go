@@ -42,8 +42,10 @@ func OpenSeries(o bagname.Output, mode Sync, numbered bool, log *zap.Logger) (*S
 		return nil, fmt.Errorf("output name %q holds a control character", target)
 	}
 	dirName, _ := filepath.Split(target)
-	s := &Series{Sequence: bagname.Sequence{Output: o, Numbered: numbered}, mode: mode, DirName: dirName,
-		Watchdog: disk.NewWatchdog(log)}
+	s := &Series{
+		Sequence: bagname.Sequence{Output: o, Numbered: numbered}, mode: mode, DirName: dirName,
+		Watchdog: disk.NewWatchdog(log),
+	}
 	dirName = cmp.Or(dirName, ".")
 	var err error
 	if s.Dir, err = disk.OpenFolder(dirName); err != nil {
@@ -60,8 +62,10 @@ func OpenSeries(o bagname.Output, mode Sync, numbered bool, log *zap.Logger) (*S
 // SnapshotSeries returns a series for the bags of snapshots, in the same directory. beside means that the
 // recording has bags of its own.
 func (s *Series) SnapshotSeries(beside bool) *Series {
-	return &Series{Sequence: s.ForSnapshots(beside), mode: s.mode, DirName: s.DirName, Dir: s.Dir,
-		Watchdog: s.Watchdog, Wrap: s.Wrap}
+	return &Series{
+		Sequence: s.ForSnapshots(beside), mode: s.mode, DirName: s.DirName, Dir: s.Dir,
+		Watchdog: s.Watchdog, Wrap: s.Wrap,
+	}
 }
 
 // CheckFirst returns the error that Create would return because the name of the first file is taken, or

@@ -28,8 +28,10 @@ func (o Output) Check() error {
 func (o Output) expand(now time.Time, number int) (string, error) {
 	dir, name := filepath.Split(o.Template)
 	out := []byte(dir)
-	braces := map[string]string{"time": now.Format(dateLayout), "split": strconv.Itoa(number),
-		"host": files.Host()}
+	braces := map[string]string{
+		"time": now.Format(dateLayout), "split": strconv.Itoa(number),
+		"host": files.Host(),
+	}
 	for i := 0; i < len(name); i++ {
 		switch rest := name[i:]; rest[0] {
 		case '%':

@@ -79,9 +79,12 @@ func (f *flow) measure(written int64, passed, span time.Duration) {
 // NewSpace returns a Space that ends the recording when fewer than least bytes are free; zero means
 // never. text is least as the user wrote it. deletes says when old bags are deleted; nil for never.
 func NewSpace(least int64, text string, deletes func(now time.Time) control.Deletion,
-	free func() (int64, error), log *zap.Logger) *Space {
-	return &Space{min: least, text: text, Free: free, log: log, Full: make(chan struct{}), deletes: deletes,
-		freeBytes: -1}
+	free func() (int64, error), log *zap.Logger,
+) *Space {
+	return &Space{
+		min: least, text: text, Free: free, log: log, Full: make(chan struct{}), deletes: deletes,
+		freeBytes: -1,
+	}
 }
 
 // Check checks the free space, and reports whether the recording has to end. written and snapshots are
@@ -103,7 +106,8 @@ func (d *Space) Check(now time.Time, written, snapshots int64, file string) (ful
 // evaluate is Check for a disk with the given free bytes; err says why they are not known. It returns
 // functions that log, to be called without the lock.
 func (d *Space) evaluate(now time.Time, free int64, err error, written, snapshots int64, file string,
-	deletion control.Deletion) (news []func(), full bool) {
+	deletion control.Deletion,
+) (news []func(), full bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil {

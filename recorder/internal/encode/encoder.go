@@ -53,10 +53,14 @@ type Options struct {
 }
 
 func newCompressionController(o *Options) compressionController {
-	l := compressionController{steps: []rosbag.Compression{o.Compression}, room: o.Room,
-		stored: map[rosbag.Compression]uint64{}}
-	if all := []rosbag.Compression{rosbag.CompressionBZ2, rosbag.CompressionLZ4,
-		rosbag.CompressionNone}; o.Adaptive {
+	l := compressionController{
+		steps: []rosbag.Compression{o.Compression}, room: o.Room,
+		stored: map[rosbag.Compression]uint64{},
+	}
+	if all := []rosbag.Compression{
+		rosbag.CompressionBZ2, rosbag.CompressionLZ4,
+		rosbag.CompressionNone,
+	}; o.Adaptive {
 		l.steps = all[slices.Index(all, o.Compression):]
 	}
 	return l

@@ -59,8 +59,10 @@ type finishedBag struct {
 // beside a recording.
 func (l *FinishedBags) Add(b *Bag, fault error, own bool) {
 	f := finishedBag{
-		Bag: control.Bag{Name: b.Path(), Bytes: b.Bytes(), Begun: b.Begun, Ended: b.ended,
-			Snapshot: b.Snapshot},
+		Bag: control.Bag{
+			Name: b.Path(), Bytes: b.Bytes(), Begun: b.Begun, Ended: b.ended,
+			Snapshot: b.Snapshot,
+		},
 		Place:    b.Place,
 		retained: b.retained,
 		faulty:   b.Fault != nil,

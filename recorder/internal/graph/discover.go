@@ -87,8 +87,10 @@ func (g *Graph) Discoverers() (all []Discoverer) {
 	}
 	for _, node := range g.Nodes {
 		all = append(all,
-			Discoverer{ask: g.pollNode(node, "subscribes to", g.Node.Master().NodeSubscriptions),
-				rank: noneLive})
+			Discoverer{
+				ask:  g.pollNode(node, "subscribes to", g.Node.Master().NodeSubscriptions),
+				rank: noneLive,
+			})
 	}
 	for _, node := range g.NodePublications {
 		all = append(all,
@@ -150,8 +152,10 @@ func (g *Graph) Discover(ctx context.Context, d Discoverer, found chan<- Found) 
 			before, last = start, nil
 			continue
 		}
-		result := Found{Names: names, Live: len(names), Since: before, All: d.all,
-			Same: slices.Equal(names, last)}
+		result := Found{
+			Names: names, Live: len(names), Since: before, All: d.all,
+			Same: slices.Equal(names, last),
+		}
 		if !result.Same {
 			last = slices.Clone(names) // rank changes the order of names
 			result.Live = d.rank(ctx, names)
@@ -220,7 +224,8 @@ func (g *Graph) ofTool(ctx context.Context, t tcpros.TopicInfo, known statusTopi
 // pollNode returns the function that asks one node for its topics. An error is logged when its text
 // differs from that of the last one. Topics of a node that has ended stay subscribed to.
 func (g *Graph) pollNode(node, does string,
-	ask func(context.Context, string) ([]tcpros.TopicInfo, error)) func(context.Context) ([]string, int) {
+	ask func(context.Context, string) ([]tcpros.TopicInfo, error),
+) func(context.Context) ([]string, int) {
 	last := "" // text of the last error
 	return func(ctx context.Context) (names []string, listed int) {
 		topics, err := g.nodeTopics(ctx, node, ask)

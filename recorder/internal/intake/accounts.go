@@ -94,7 +94,8 @@ func (a *Accounts) NewTopic(name topicname.InGraph) *account.Topic { return a.al
 // AddTopic makes an account for a topic, or finds that of a topic that was left. since is a time before
 // the topic was registered; zero if that is not known.
 func (a *Accounts) AddTopic(name topicname.InBag, resolved topicname.InGraph,
-	since time.Time) *account.Topic {
+	since time.Time,
+) *account.Topic {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.all.AddTopic(name, resolved, since)

@@ -81,8 +81,10 @@ func (l *Link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	}
 	f, size := &l.frame, frameBytes+largeOverhead+c.Bytes()
 	need := in.Buffers.pool.Weight(size)
-	*f = LargeFrame{link: l, size: frameBytes, blocks: in.Buffers.pool.Blocks() && !idle,
-		turn: memory.NewTurn(need)}
+	*f = LargeFrame{
+		link: l, size: frameBytes, blocks: in.Buffers.pool.Blocks() && !idle,
+		turn: memory.NewTurn(need),
+	}
 	if most := in.Buffers.pool.MostLarge(); most >= 0 && need > most {
 		if idle {
 			in.countUnwantedLocked(c)
@@ -278,7 +280,8 @@ func (f *LargeFrame) detachChunkLocked() *memory.Chunk {
 // commitLocked submits a chunk with one large message. stored says that the chunk, or an earlier chunk of
 // the same file, has the connection record.
 func (in *Intake) commitLocked(chunk *memory.Chunk, c *account.Connection, payload int, received time.Time,
-	stored bool) {
+	stored bool,
+) {
 	if !in.mode.Accepts(c.Topic()) {
 		in.countUnwantedLocked(c)
 		in.Buffers.pool.Put(chunk)

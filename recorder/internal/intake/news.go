@@ -38,8 +38,10 @@ func (n *News) Log(log *zap.Logger) {
 		}
 	}
 	for _, d := range n.Drops {
-		fields := []zap.Field{zap.String("topic", d.Topic), zap.Stringer("cause", d.Cause),
-			zap.Uint64("messages", d.Messages)}
+		fields := []zap.Field{
+			zap.String("topic", d.Topic), zap.Stringer("cause", d.Cause),
+			zap.Uint64("messages", d.Messages),
+		}
 		if d.BufferNeeded > 0 {
 			const mib = 1 << 20 // the unit of -b
 			fields = append(fields, zap.String("needed", fmt.Sprintf("-b %d", (d.BufferNeeded+mib-1)/mib)))

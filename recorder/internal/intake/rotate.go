@@ -65,8 +65,10 @@ func (in *Intake) fileStartLocked(now time.Time, resumed bool) *queue.FileStart 
 // written the chunks in the queue.
 func (in *Intake) rotateLocked(now time.Time) *queue.Command {
 	in.endFileLocked(false)
-	return in.enqueueLocked(&queue.Command{Kind: queue.Rotate,
-		Start: in.beginFileLocked(now, in.rotation.Advance)})
+	return in.enqueueLocked(&queue.Command{
+		Kind:  queue.Rotate,
+		Start: in.beginFileLocked(now, in.rotation.Advance),
+	})
 }
 
 // endFileLocked ends the present file: what was received until now is in that file or in one before.

@@ -90,11 +90,14 @@ func (c *Chunk) Bytes() int64 {
 // and how many bytes copies of these messages count. The frames are those of the chunk. LatchedIn needs no
 // lock.
 func (m *Store) LatchedIn(c *memory.Chunk, latching map[rosbag.ConnID]*Source) (all []*Message,
-	counted int64) {
+	counted int64,
+) {
 	latches := func(conn *rosbag.Connection) bool { return latching[conn.ID] != nil }
 	for conn, frame := range c.Builder().LastFrames(latches) {
-		l := &Message{source: latching[conn.ID], frame: frame, holders: 1,
-			counted: Overhead + m.Weight(len(frame))}
+		l := &Message{
+			source: latching[conn.ID], frame: frame, holders: 1,
+			counted: Overhead + m.Weight(len(frame)),
+		}
 		all = append(all, l)
 		counted += l.counted
 	}

@@ -190,8 +190,10 @@ func (u *Publisher) withoutLink(now time.Time) time.Duration {
 
 // Summary returns what is known to be lost of the publisher at now.
 func (u *Publisher) Summary(now time.Time) control.PublisherSummary {
-	return control.PublisherSummary{CallerID: u.id, Missed: u.missed, LinksLost: u.lost,
-		Reconnected: u.reconnected, Without: u.withoutLink(now), Away: u.lostNow}
+	return control.PublisherSummary{
+		CallerID: u.id, Missed: u.missed, LinksLost: u.lost,
+		Reconnected: u.reconnected, Without: u.withoutLink(now), Away: u.lostNow,
+	}
 }
 
 // News is what has not been reported of a publisher yet.
@@ -202,9 +204,11 @@ type News struct {
 
 // News returns what is to be reported now, and whether there is anything.
 func (u *Publisher) News(now time.Time) (n News, some bool) {
-	n = News{Lost: u.reportedLost.Growth(uint64(u.lost), now),
+	n = News{
+		Lost:    u.reportedLost.Growth(uint64(u.lost), now),
 		Back:    u.reportedBack.Growth(uint64(u.reconnected+u.regained), now),
-		Without: u.withoutLink(now) - u.reportedDowntime}
+		Without: u.withoutLink(now) - u.reportedDowntime,
+	}
 	if n.Back > 0 {
 		u.reportedDowntime = u.downtime
 	}

@@ -241,7 +241,8 @@ func (r *repair) copy(ctx context.Context, in *os.File, size int64, temp string)
 }
 
 func (r *repair) recover(ctx context.Context, in disk.OSFile, size int64, out disk.OSFile) (recovery.Report,
-	error) {
+	error,
+) {
 	w, err := bagfmt.NewWriter(out, bagfmt.WriterOptions{})
 	if err != nil {
 		return recovery.Report{}, err

@@ -11,8 +11,10 @@ func (r *Ring) Stats(now time.Time) control.SnapshotStats {
 	if r == nil {
 		return control.SnapshotStats{}
 	}
-	s := control.SnapshotStats{Mode: control.SnapshotBeside, Held: r.reach(now), Bytes: r.bytes,
-		Most: r.o.Most, Taken: r.taken}
+	s := control.SnapshotStats{
+		Mode: control.SnapshotBeside, Held: r.reach(now), Bytes: r.bytes,
+		Most: r.o.Most, Taken: r.taken,
+	}
 	if r.o.Only {
 		s.Mode = control.SnapshotOnly
 	}

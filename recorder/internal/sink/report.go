@@ -31,8 +31,10 @@ func (s *Sink) writeReport() error {
 		return nil
 	}
 	conn := s.cfg.In.OpenReport(s.cfg.ReportTopic,
-		intake.OwnType{Name: stdmsg.DiagnosticArrayType, MD5Sum: stdmsg.DiagnosticArrayMD5Sum(),
-			Definition: stdmsg.DiagnosticArrayDefinition})
+		intake.OwnType{
+			Name: stdmsg.DiagnosticArrayType, MD5Sum: stdmsg.DiagnosticArrayMD5Sum(),
+			Definition: stdmsg.DiagnosticArrayDefinition,
+		})
 	if err := s.writeOwn(conn, at, frame); err != nil {
 		s.cfg.Log.Warn("the account of losses is not in the bag", zap.String("file", s.Current().Target()),
 			zap.Error(err))

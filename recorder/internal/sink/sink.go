@@ -103,8 +103,10 @@ func New(o Config, first *files.Bag) *Sink {
 	o.Bags.Log, o.Bags.Counts, o.Bags.OnlySnapshots = o.Log, o.Accounts,
 		o.SnapshotMode == control.SnapshotOnly
 	s.Bags = files.New(o.Bags)
-	s.packer = latch.Packer{Claims: o.Buffers, Compression: o.Compression, ChunkBytes: o.Buffers.ChunkBytes(),
-		Uncompressed: func(err error) { encode.WarnUncompressed(o.Log, err) }}
+	s.packer = latch.Packer{
+		Claims: o.Buffers, Compression: o.Compression, ChunkBytes: o.Buffers.ChunkBytes(),
+		Uncompressed: func(err error) { encode.WarnUncompressed(o.Log, err) },
+	}
 	if o.SnapshotMode != control.SnapshotOff {
 		s.Snapshotter = snapshot.New(snapshot.Config{
 			Log: o.Log, In: o.In, Accounts: o.Accounts, Buffers: o.Buffers, Sim: o.Sim, Bags: s.Bags,

@@ -110,8 +110,10 @@ type subscription struct {
 
 // New returns a set without subscriptions. Links that open wait until LetIn or Close.
 func New(c Config) *Set {
-	return &Set{Config: c, subs: map[topicname.InGraph]*subscription{},
-		known: map[topicname.InGraph]topicname.InGraph{}, ready: make(chan struct{})}
+	return &Set{
+		Config: c, subs: map[topicname.InGraph]*subscription{},
+		known: map[topicname.InGraph]topicname.InGraph{}, ready: make(chan struct{}),
+	}
 }
 
 // UseClock makes the recording go by the clock of the graph. It is called before the first subscription.
@@ -198,7 +200,8 @@ func (s *Set) Add(name topicname.InBag, priority int, since time.Time) error {
 
 // add is Add, and returns the name in the graph; empty with an error.
 func (s *Set) add(name topicname.InBag, priority int, since time.Time) (resolved topicname.InGraph,
-	err error) {
+	err error,
+) {
 	full, err := s.Node.Resolve(string(name))
 	if err != nil {
 		return "", err
@@ -213,7 +216,8 @@ func (s *Set) add(name topicname.InBag, priority int, since time.Time) (resolved
 	}
 	if resolved == s.sim.Topic() {
 		err = s.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink,
-			error) {
+			error,
+		) {
 			return s.openLink(resolved, sub, info)
 		})
 		sub.close = s.sim.Forget
@@ -274,7 +278,8 @@ func (s *Set) receive(resolved topicname.InGraph, priority int, sub *subscriptio
 
 // openLink returns the sink of a link that is let in.
 func (s *Set) openLink(resolved topicname.InGraph, sub *subscription, info tcpros.LinkInfo) (tcpros.LinkSink,
-	error) {
+	error,
+) {
 	l, err := s.in.OpenLink(sub.topic, info)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,8 @@ type trigger struct {
 // Listen subscribes to the trigger. selects reports whether a topic with a type is
 // recorded. fire is called with messages that were received together, and must not wait.
 func (s *Set) Listen(name topicname.InGraph, selects func(topic, typ string) bool,
-	fire func(topic string, messages int, received time.Time)) error {
+	fire func(topic string, messages int, received time.Time),
+) error {
 	t := &trigger{topic: name, fire: fire}
 	s.trigger = t
 	s.known[name] = "" // discovery does not subscribe to the topic again, and the topic is not left

@@ -102,8 +102,10 @@ func (w *Watch) note(topic string, d mismatch.Definition, l line) (first mismatc
 		text = strings.Clone(d.Text) // the rest of the header need not stay
 		w.texts[text] = text
 	}
-	w.first[topic] = mismatch.Definition{Type: strings.Clone(d.Type), MD5Sum: strings.Clone(d.MD5Sum),
-		Text: text}
+	w.first[topic] = mismatch.Definition{
+		Type: strings.Clone(d.Type), MD5Sum: strings.Clone(d.MD5Sum),
+		Text: text,
+	}
 	w.bytes += size
 	return d, true
 }

@@ -80,9 +80,11 @@ type Clock interface {
 // New returns a tap without topics.
 func New(o Options) *Tap {
 	twelfth := cmp.Or(o.Memory, DefaultMemory) / 12
-	t := &Tap{options: o, session: strconv.FormatInt(time.Now().UnixNano(), 10),
+	t := &Tap{
+		options: o, session: strconv.FormatInt(time.Now().UnixNano(), 10),
 		largest: inboxTwelfths*twelfth - largeCopy, topics: map[string]variants{},
-		shown: map[live.ChannelID]*variant{}}
+		shown: map[live.ChannelID]*variant{},
+	}
 	t.latched = budget{limit: latchedTwelfths * twelfth, forSmall: latchedTwelfths * twelfth / 4}
 	t.partial = budget{limit: partialTwelfths * twelfth}
 	t.store = live.NewStore(live.Limits{
@@ -213,8 +215,10 @@ func (t *Tap) updateLocked(name string, of variants) {
 	}
 	first := of[0]
 	if first.feed == nil {
-		first.feed = t.store.Open(live.Channel{Topic: name, Type: first.name, MD5Sum: first.md5,
-			Definition: first.definition})
+		first.feed = t.store.Open(live.Channel{
+			Topic: name, Type: first.name, MD5Sum: first.md5,
+			Definition: first.definition,
+		})
 		t.shown[first.feed.Channel().ID] = first
 		for _, l := range first.links {
 			l.feed.Store(first.feed)

@@ -39,8 +39,10 @@ type Locator struct {
 
 // NewLocator returns a locator for this machine, its environment and its network.
 func NewLocator(d *Dialer, getenv func(string) string) *Locator {
-	return &Locator{getenv: getenv, hostname: os.Hostname, local: interfaceAddrs, lookup: d.Resolve,
-		sourceAddr: d.SourceAddr}
+	return &Locator{
+		getenv: getenv, hostname: os.Hostname, local: interfaceAddrs, lookup: d.Resolve,
+		sourceAddr: d.SourceAddr,
+	}
 }
 
 // Find determines the advertised host in roscpp's order. The node listens on the address of
@@ -74,9 +76,11 @@ func (l *Locator) choose(ctx context.Context, bind, master, host string, explici
 		// But most graphs have no other machine, so the user has to request a port that is open to
 		// others.
 		lo := loopbackOf(masterHost)
-		return Endpoint{Host: lo, Bind: lo,
+		return Endpoint{
+			Host: lo, Bind: lo,
 			Reason:          "the master is on loopback; ROS_IP, ROS_HOSTNAME or a bind address open it",
-			LoopbackDefault: true}
+			LoopbackDefault: true,
+		}
 	case host == "localhost":
 		return Endpoint{Host: host, Bind: "127.0.0.1", Reason: "the advertised host is localhost"}
 	case err == nil && l.has(ip):
@@ -90,11 +94,14 @@ func (l *Locator) choose(ctx context.Context, bind, master, host string, explici
 // byName returns the endpoint for an advertised host name. It binds to the address of that
 // name only if peers must resolve the name to the same address.
 func (l *Locator) byName(ctx context.Context, host string, explicit bool, master string,
-	onLoopback bool) Endpoint {
+	onLoopback bool,
+) Endpoint {
 	addrs, err := l.lookup(ctx, host)
 	if err != nil || len(addrs) != 1 {
-		return Endpoint{Host: host, Reason: "the advertised host name does not stand for one address here",
-			Unresolved: err != nil && explicit}
+		return Endpoint{
+			Host: host, Reason: "the advertised host name does not stand for one address here",
+			Unresolved: err != nil && explicit,
+		}
 	}
 	a := addrs[0]
 	switch {
@@ -103,8 +110,10 @@ func (l *Locator) byName(ctx context.Context, host string, explicit bool, master
 		return Endpoint{Host: host, Reason: "the advertised host name is on loopback here only"}
 	case a.IsLoopback():
 	case !l.has(a):
-		return Endpoint{Host: host, Reason: "the advertised host name is no address of this machine",
-			Foreign: explicit}
+		return Endpoint{
+			Host: host, Reason: "the advertised host name is no address of this machine",
+			Foreign: explicit,
+		}
 	case !explicit && l.sourceAddr(ctx, master) != a:
 		return Endpoint{Host: host, Reason: "the advertised host name is not the address toward the master"}
 	}

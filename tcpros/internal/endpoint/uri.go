@@ -18,7 +18,8 @@ const defaultMasterURI = "http://localhost:11311"
 func MasterURI(explicit string, a names.Args, getenv func(string) string) (uri, hostport string, err error) {
 	uri, from := defaultMasterURI, ""
 	for _, u := range []struct{ from, uri string }{
-		{"the master URI", explicit}, {"__master:=", a.MasterURI},
+		{"the master URI", explicit},
+		{"__master:=", a.MasterURI},
 		{"ROS_MASTER_URI", getenv("ROS_MASTER_URI")},
 	} {
 		if u.uri != "" {

@@ -26,8 +26,10 @@ func CheckName(name string) error {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '/':
 		case i == 0 && c == '~':
 		case i == 0:
-			return &NameError{name,
-				fmt.Sprintf("%q is not valid as the first character, a-z, A-Z, / and ~ are", c)}
+			return &NameError{
+				name,
+				fmt.Sprintf("%q is not valid as the first character, a-z, A-Z, / and ~ are", c),
+			}
 		case c >= '0' && c <= '9', c == '_':
 		default:
 			return &NameError{name, fmt.Sprintf("%q at %d is not valid, a-z, A-Z, 0-9, / and _ are", c, i)}

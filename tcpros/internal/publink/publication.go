@@ -102,8 +102,10 @@ type Source struct {
 
 // New returns the publication of a topic by the node callerID. topic is the resolved name.
 func New(o Options, topic, callerID string) *Publication {
-	return &Publication{opts: o, topic: topic, callerID: callerID,
-		room: room{block: o.Overflow == OverflowBlock, freed: o.Freed}}
+	return &Publication{
+		opts: o, topic: topic, callerID: callerID,
+		room: room{block: o.Overflow == OverflowBlock, freed: o.Freed},
+	}
 }
 
 // Type returns the type and the md5sum that the topic was advertised with.
@@ -356,9 +358,11 @@ func (p *Publication) fit(h wire.Header) (*Adapted, Refusal) {
 	if fits {
 		return nil, Refusal{}
 	}
-	return nil, Refusal{Why: why,
+	return nil, Refusal{
+		Why: why,
 		Text: fmt.Sprintf("Client [%s] wants topic %s to have datatype/md5sum [%s/%s], but our version has [%s/%s]. Dropping connection.",
-			h.Value("callerid"), p.topic, h.Value("type"), md5, p.opts.Type, p.opts.MD5Sum)}
+			h.Value("callerid"), p.topic, h.Value("type"), md5, p.opts.Type, p.opts.MD5Sum),
+	}
 }
 
 // Add adds a link. The link first sends the latched frames in the order in which they were

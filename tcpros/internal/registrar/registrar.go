@@ -23,11 +23,11 @@ import (
 const (
 	contactMinWait = 50 * time.Millisecond
 	contactMaxWait = time.Second
-	// publisherUpdates of one topic that are confirmed without delay
+	// publisherUpdates of one topic that are confirmed without delay.
 	updateBurst = 10
-	// comparisons use at most 1/reconcileShare of the time: in a large graph each lasts long
+	// comparisons use at most 1/reconcileShare of the time: in a large graph each lasts long.
 	reconcileShare = 100
-	// topics with unreached publishers whose lists are requested in one round
+	// topics with unreached publishers whose lists are requested in one round.
 	refreshMost = 10
 )
 

@@ -34,11 +34,11 @@ const (
 	callTimeout  = 5 * time.Second
 	maxHostBytes = 255 // bytes of a host name, the limit of DNS
 
-	// bytes of a name or URI in a list; an escaped byte takes four bytes or more
+	// bytes of a name or URI in a list; an escaped byte takes four bytes or more.
 	longestText = 8 * names.MaxBytes
-	// bytes of a text among the parameters
+	// bytes of a text among the parameters.
 	longestParam = 12 << 20
-	// bytes of a list of topics that is compared with the next list
+	// bytes of a list of topics that is compared with the next list.
 	sameListMost = 8 << 20
 )
 
@@ -48,11 +48,11 @@ const UnregisterCalls = 8
 // Bounds on replies. The node calls every node that registers with the master, many at the
 // same time, so only replies of the master itself may be large.
 var (
-	// the state of a large graph
+	// the state of a large graph.
 	masterReply = xmlrpc.Limits{BodyBytes: 16 << 20, Depth: 64, TextBytes: longestText}
 	paramReply  = xmlrpc.Limits{BodyBytes: 16 << 20, Depth: 64, TextBytes: longestParam}
 	SlaveReply  = xmlrpc.Limits{BodyBytes: 1 << 20, TextBytes: longestText}
-	// [1, text, ["TCPROS", host, port]]
+	// [1, text, ["TCPROS", host, port]].
 	addressReply = xmlrpc.Limits{BodyBytes: 64 << 10, Depth: 4, Values: 256}
 )
 
@@ -92,8 +92,10 @@ func (m *Master) LastContact() Contact { return m.contact.read() }
 // NewMaster returns a client of the master at uri, whose host:port is hostport, for the node
 // callerID.
 func NewMaster(uri, hostport, callerID string, d *endpoint.Dialer, hangs *HangWatch) *Master {
-	m := &Master{uri: uri, api: "http://" + hostport + "/", hostport: hostport, callerID: callerID, dialer: d,
-		hangs: hangs}
+	m := &Master{
+		uri: uri, api: "http://" + hostport + "/", hostport: hostport, callerID: callerID, dialer: d,
+		hangs: hangs,
+	}
 	m.http = connections{
 		hostport: hostport,
 		master: newTransport(func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -299,20 +301,23 @@ func TCPROSAddress(proto []any) (string, error) {
 
 // call runs one call of a goroslib client with an HTTP client of our own.
 func (m *Master) call(ctx context.Context, hostport string, l xmlrpc.Limits, method string,
-	do func(*http.Client) error) error {
+	do func(*http.Client) error,
+) error {
 	return m.run(ctx, hostport, l, method, new(reply), do)
 }
 
 // Raw makes a call that goroslib does not support, or makes slowly.
 func (m *Master) Raw(ctx context.Context, uri string, l xmlrpc.Limits, method string, args ...any) (any,
-	error) {
+	error,
+) {
 	return m.exchange(ctx, uri, l, new(reply), method, args...)
 }
 
 // exchange is Raw with a reply of the caller, which may have an earlier list to compare the new
 // list with.
 func (m *Master) exchange(ctx context.Context, uri string, l xmlrpc.Limits, got *reply, method string,
-	args ...any) (any, error) {
+	args ...any,
+) (any, error) {
 	hostport, err := endpoint.SplitURI(uri)
 	if err != nil {
 		return nil, &CallError{Method: method, Host: uri, Err: err}
@@ -330,7 +335,8 @@ func (m *Master) exchange(ctx context.Context, uri string, l xmlrpc.Limits, got 
 
 // run runs one call with an HTTP client, and records the outcome.
 func (m *Master) run(ctx context.Context, hostport string, l xmlrpc.Limits, method string, got *reply,
-	do func(*http.Client) error) error {
+	do func(*http.Client) error,
+) error {
 	end := func(error) {}
 	if hostport == m.hostport {
 		end = m.hangs.watch(ctx, hostport, method)

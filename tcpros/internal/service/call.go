@@ -69,8 +69,11 @@ func (e *Env) greet(conn net.Conn, name string, t Type) error {
 	if err := conn.SetDeadline(time.Now().Add(wire.HandshakeTimeout)); err != nil {
 		return err
 	}
-	hello := wire.Header{{Key: "callerid", Value: e.CallerID}, {Key: "md5sum", Value: orAny(t.MD5Sum)},
-		{Key: "service", Value: name}}
+	hello := wire.Header{
+		{Key: "callerid", Value: e.CallerID},
+		{Key: "md5sum", Value: orAny(t.MD5Sum)},
+		{Key: "service", Value: name},
+	}
 	if t.Type != "" {
 		hello = append(hello, fields.Field{Key: "type", Value: t.Type})
 	}

@@ -12,26 +12,26 @@ import (
 // Limits of the attempts to reach publishers. A node that has crashed stays listed with all its
 // topics, so most publishers of a list may be dead.
 const (
-	// concurrent probes
+	// concurrent probes.
 	maxProbes = 1024
-	// with fewer links than this for each probe, there are fewer probes: they need descriptors, too
+	// with fewer links than this for each probe, there are fewer probes: they need descriptors, too.
 	linksOfProbe = 12
-	// concurrent probes that there may be in any case
+	// concurrent probes that there may be in any case.
 	fewestProbes = 8
-	// with this share of the concurrent probes or more, a first probe has only quickProbe
+	// with this share of the concurrent probes or more, a first probe has only quickProbe.
 	crowdedShare = 4
-	// timeout of a first probe while many wait, so that machines that are gone do not delay the others
+	// timeout of a first probe while many wait, so that machines that are gone do not delay the others.
 	quickProbe = time.Second
-	// concurrent attempts of all links to one node
+	// concurrent attempts of all links to one node.
 	callsPerPeer = 8
-	// mean interval of repeated attempts of all links together
+	// mean interval of repeated attempts of all links together.
 	retryEvery = 40 * time.Millisecond
-	// repeated attempts that start without delay
+	// repeated attempts that start without delay.
 	retryBurst = 100
-	// attempts in a row, of a link to a node that accepts connections, that retryEvery does not limit
+	// attempts in a row, of a link to a node that accepts connections, that retryEvery does not limit.
 	freeRetries = 3
 	// failed attempts in a row; further failures do not put a link behind others, and its backoff has
-	// reached its maximum before
+	// reached its maximum before.
 	manyFailures = 10
 )
 

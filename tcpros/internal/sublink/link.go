@@ -30,7 +30,7 @@ const (
 	retryJitter       = 0.2
 	warnAfterFailures = 3 // failed attempts in a row before the first warning
 
-	// a link for which no descriptor was left, but that is up this soon, was not refused
+	// a link for which no descriptor was left, but that is up this soon, was not refused.
 	shortWhile = 5 * time.Second
 )
 
@@ -173,8 +173,10 @@ func (l *link) receiveTCP(ctx context.Context, address string) (lived time.Durat
 
 // open asks the subscription's owner for a sink.
 func (l *link) open(peer, transport string, h wire.Header) (linksink.LinkSink, error) {
-	sink, err := l.sub.opts.Open(linksink.LinkInfo{Topic: l.sub.topic, PublisherURI: l.uri, Peer: peer,
-		Header: h, Transport: transport})
+	sink, err := l.sub.opts.Open(linksink.LinkInfo{
+		Topic: l.sub.topic, PublisherURI: l.uri, Peer: peer,
+		Header: h, Transport: transport,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errOpen, err)
 	}
@@ -221,7 +223,8 @@ func (l *link) handshake(conn net.Conn) (wire.Header, error) {
 
 // receive marks the link as up and reads messages until the link ends.
 func (l *link) receive(ctx context.Context, title linkTitle, peer string, sink linksink.LinkSink,
-	read func() error) (time.Duration, error) {
+	read func() error,
+) (time.Duration, error) {
 	l.title.Store(&title)
 	l.isUp.Store(true)
 	l.sub.up.Add(1)
@@ -251,8 +254,10 @@ func noReply(err error) bool {
 	if network := net.Error(nil); errors.As(err, &network) && network.Timeout() {
 		return true
 	}
-	for _, down := range []error{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN,
-		syscall.EADDRNOTAVAIL} {
+	for _, down := range []error{
+		syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN,
+		syscall.EADDRNOTAVAIL,
+	} {
 		if errors.Is(err, down) {
 			return true
 		}

@@ -16,16 +16,16 @@ import (
 
 // The read buffer of a link and the limits of a message.
 const (
-	// until data come: most links of a large graph are quiet
+	// until data come: most links of a large graph are quiet.
 	firstReadBuffer = 512
 	minReadBuffer   = 16 << 10
 	maxReadBuffer   = 256 << 10
 	// of many links, the buffer of each has a part of this: together at most twice as much while more
-	// links come
+	// links come.
 	readMemory = 16 << 20
-	// the least part, in which parts are divided, too
+	// the least part, in which parts are divided, too.
 	leastReadBuffer = 4 << 10
-	// read at most this much after a large frame: the next one is likely large, too
+	// read at most this much after a large frame: the next one is likely large, too.
 	readAfterLarge = 4 << 10
 
 	stallGrace = 2 * time.Second
@@ -69,9 +69,12 @@ type frameReader struct {
 }
 
 func newFrameReader(c frameConn, s linksink.LinkSink, maxMessage int64, stats *linkCounters,
-	links *endpoint.Links) *frameReader {
-	return &frameReader{conn: c, sink: s, max: maxMessage, stats: stats, links: links,
-		buf: make([]byte, firstReadBuffer), part: maxReadBuffer}
+	links *endpoint.Links,
+) *frameReader {
+	return &frameReader{
+		conn: c, sink: s, max: maxMessage, stats: stats, links: links,
+		buf: make([]byte, firstReadBuffer), part: maxReadBuffer,
+	}
 }
 
 // run reads until the connection ends and returns the reason.

@@ -83,8 +83,10 @@ func (s *Subscription) Rows() []Row {
 	links := s.allLinks()
 	rows := make([]Row, len(links))
 	for i, l := range links {
-		rows[i] = Row{ID: l.id, URI: l.uri, Frames: l.stats.frames.Load(), Bytes: l.stats.bytes.Load(),
-			Up: l.isUp.Load()}
+		rows[i] = Row{
+			ID: l.id, URI: l.uri, Frames: l.stats.frames.Load(), Bytes: l.stats.bytes.Load(),
+			Up: l.isUp.Load(),
+		}
 		if title := l.title.Load(); title != nil && rows[i].Up {
 			rows[i].Transport, rows[i].Title = title.transport, title.text
 		}
@@ -136,8 +138,10 @@ func (s *Subscription) newLink(uri string) *link {
 		s.logger().Warn("publisher advertises an unusable URI: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here", zap.String("uri", uri), zap.Error(err))
 		return nil
 	}
-	l := &link{sub: s, uri: uri, hostport: hostport, id: s.connector.env.NextLink(),
-		backoff: backoff{timing: &s.connector.env.Timing.Retry}}
+	l := &link{
+		sub: s, uri: uri, hostport: hostport, id: s.connector.env.NextLink(),
+		backoff: backoff{timing: &s.connector.env.Timing.Retry},
+	}
 	l.listed.Store(true)
 	return l
 }

@@ -74,8 +74,10 @@ func (l *link) request(ctx context.Context, conn *net.UDPConn) (*udpSource, stri
 		{Key: "type", Value: l.sub.opts.Type},
 	}.Append(nil)
 	port := conn.LocalAddr().(*net.UDPAddr).Port
-	offer := []any{[]any{"UDPROS", hello, l.sub.connector.env.Host, port, udpros.DatagramBytes},
-		[]any{"TCPROS"}}
+	offer := []any{
+		[]any{"UDPROS", hello, l.sub.connector.env.Host, port, udpros.DatagramBytes},
+		[]any{"TCPROS"},
+	}
 	v, err := m.Raw(ctx, l.uri, udpReply, "requestTopic", l.sub.topic, offer)
 	if network := net.Error(nil); err != nil && !errors.As(err, &network) && ctx.Err() == nil {
 		// The publisher may reject the request only because of UDPROS.
@@ -89,8 +91,10 @@ func (l *link) request(ctx context.Context, conn *net.UDPConn) (*udpSource, stri
 	if name, _ := rosapi.Arg[string](proto, 0); name == "UDPROS" {
 		src, err := parseUDPSource(proto)
 		if err != nil {
-			return nil, "", &rosapi.CallError{Method: "requestTopic", Host: l.hostport, Err: err,
-				Answered: true}
+			return nil, "", &rosapi.CallError{
+				Method: "requestTopic", Host: l.hostport, Err: err,
+				Answered: true,
+			}
 		}
 		return src, src.hostport, nil
 	}
@@ -180,8 +184,10 @@ func (l *link) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSource
 		r.lost = s.Lost
 	}
 	port := conn.LocalAddr().(*net.UDPAddr).Port
-	name := linkTitle{"UDPROS",
-		"UDPROS connection on port " + strconv.Itoa(port) + " to [" + src.hostport + "]"}
+	name := linkTitle{
+		"UDPROS",
+		"UDPROS connection on port " + strconv.Itoa(port) + " to [" + src.hostport + "]",
+	}
 	return l.receive(ctx, name, src.hostport, sink, func() error {
 		var wg sync.WaitGroup
 		defer wg.Wait()

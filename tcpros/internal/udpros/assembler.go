@@ -15,9 +15,9 @@ import (
 // is retransmitted.
 const (
 	HeaderBytes = 8
-	// the first datagram of a message
+	// the first datagram of a message.
 	udpData0 = 0
-	// any later datagram; no implementation sends the other operations, 2 (ping) and 3 (error)
+	// any later datagram; no implementation sends the other operations, 2 (ping) and 3 (error).
 	udpDataN = 1
 
 	udpIDs         = 255

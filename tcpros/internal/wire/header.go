@@ -72,8 +72,10 @@ func ReadHeaderFrom(r io.Reader, reserve func(bytes int64) error) (Header, error
 	}
 	n := int64(binary.LittleEndian.Uint32(length[:]))
 	if n > maxHeaderBytes {
-		return nil, &HeaderError{Reason: fmt.Sprintf("%d bytes, limit %d", n, maxHeaderBytes),
-			Err: ErrHeaderTooLong}
+		return nil, &HeaderError{
+			Reason: fmt.Sprintf("%d bytes, limit %d", n, maxHeaderBytes),
+			Err:    ErrHeaderTooLong,
+		}
 	}
 	block, err := ReadBlock(r, n, reserve)
 	if err != nil {

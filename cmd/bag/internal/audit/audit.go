@@ -101,8 +101,10 @@ func (a *Audit) verify(ctx context.Context) error {
 	}
 	for _, bag := range missing {
 		a.report.Defects = append(a.report.Defects,
-			Verdict{Bag: bag, Defect: "is in the catalog, but not in the store: it is lost, or was deleted",
-				Unverified: true})
+			Verdict{
+				Bag: bag, Defect: "is in the catalog, but not in the store: it is lost, or was deleted",
+				Unverified: true,
+			})
 	}
 	for _, name := range odd {
 		a.count(Verdict{Bag: name, Defect: catalog.ErrName.Error(), Unverified: true})
@@ -193,7 +195,8 @@ func (a *Audit) one(ctx context.Context, e store.Entry, progress func(int)) (v V
 // defect reads a bag and returns what is wrong with it, if anything. unverified says that there is
 // nothing to compare it with.
 func (a *Audit) defect(ctx context.Context, bag string, progress func(int)) (text string, unverified bool,
-	err error) {
+	err error,
+) {
 	want, err := a.place.Attributes(ctx, bag)
 	if err != nil {
 		return "", false, err

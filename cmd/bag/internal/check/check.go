@@ -104,9 +104,11 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 	default:
 		c.report.Indexed = true
 		if end := scanner.Offset(); end < size && len(c.report.Damage) == 0 {
-			c.add(Damage{Offset: Offset(end),
+			c.add(Damage{
+				Offset: Offset(end),
 				What:   fmt.Sprintf("%s at %d after the end of the bag", wording.Plural(size-end, "byte"), end),
-				Advice: adviceBehind})
+				Advice: adviceBehind,
+			})
 		}
 		c.header(&head, headErr, reader)
 		c.index(reader, v.found)
@@ -163,8 +165,10 @@ type checker struct {
 func newChecker(ctx context.Context, o Options, r *Report) *checker {
 	o.Workers = max(o.Workers, 1)
 	r.Damage, r.Warnings = []Damage{}, []Warning{}
-	return &checker{ctx: ctx, o: o, report: r, seen: make(map[location]struct{}),
-		open: make(map[string]struct{}), counts: make(map[*rosbag.Connection]*connState)}
+	return &checker{
+		ctx: ctx, o: o, report: r, seen: make(map[location]struct{}),
+		open: make(map[string]struct{}), counts: make(map[*rosbag.Connection]*connState),
+	}
 }
 
 // connState is the state of the scan for one connection.

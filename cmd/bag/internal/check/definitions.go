@@ -63,8 +63,10 @@ func (c *checker) definition(conn *rosbag.Connection, what, advice string) {
 		c.warn(conn.Topic, "connection %d: %s", conn.ID, what)
 		return
 	}
-	c.add(Damage{Offset: UnknownOffset, What: fmt.Sprintf("connection %d, %s: %s", conn.ID, conn.Topic, what),
-		Advice: advice})
+	c.add(Damage{
+		Offset: UnknownOffset, What: fmt.Sprintf("connection %d, %s: %s", conn.ID, conn.Topic, what),
+		Advice: advice,
+	})
 }
 
 // doubtful reports whether a definition does not have the md5sum of its connection. Its messages are

@@ -29,8 +29,10 @@ const (
 func Source(ctx context.Context, s rosbag.Source, o Options) (*Report, error) {
 	info := s.Info()
 	c := newChecker(ctx, o,
-		&Report{Version: info.Version, Size: info.Size, Indexed: info.Indexed,
-			Connections: len(s.Connections())})
+		&Report{
+			Version: info.Version, Size: info.Size, Indexed: info.Indexed,
+			Connections: len(s.Connections()),
+		})
 	for _, err := range info.Damage {
 		c.unread(err)
 	}
@@ -76,8 +78,10 @@ func (c *checker) stated(r *ros2.Source, rec *rosbag2.Recording) {
 	// then there are fewer messages anyway
 	lost := slices.ContainsFunc(c.report.Damage, func(d Damage) bool { return !d.LeftOut })
 	for _, name := range rec.Unlisted {
-		c.add(Damage{Offset: UnknownOffset, Advice: adviceUnlisted, Lost: true,
-			What: fmt.Sprintf("%s is not listed in %s", name, rosbag2.MetadataName)})
+		c.add(Damage{
+			Offset: UnknownOffset, Advice: adviceUnlisted, Lost: true,
+			What: fmt.Sprintf("%s is not listed in %s", name, rosbag2.MetadataName),
+		})
 	}
 	if rec.Metadata == nil || len(rec.Metadata.Topics) == 0 {
 		return
@@ -101,8 +105,10 @@ func (c *checker) stated(r *ros2.Source, rec *rosbag2.Recording) {
 		case found[topic] > stated[topic]:
 			c.warn(topic, "%s", text)
 		case found[topic] < stated[topic] && !lost:
-			c.add(Damage{Offset: UnknownOffset, Advice: adviceMissing, Lost: true,
-				What: fmt.Sprintf("topic %s: %s", topic, text)})
+			c.add(Damage{
+				Offset: UnknownOffset, Advice: adviceMissing, Lost: true,
+				What: fmt.Sprintf("topic %s: %s", topic, text),
+			})
 		}
 	}
 }

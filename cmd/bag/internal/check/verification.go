@@ -43,8 +43,10 @@ type run struct {
 
 // newVerification makes the verifiers. A nil reader means that there is nothing to verify.
 func newVerification(r *bagfmt.Reader, workers int) *verification {
-	v := &verification{reader: r, behind: semaphore.NewWeighted(maxBehind),
-		idle: make(chan *bagfmt.Verifier, workers)}
+	v := &verification{
+		reader: r, behind: semaphore.NewWeighted(maxBehind),
+		idle: make(chan *bagfmt.Verifier, workers),
+	}
 	if r == nil {
 		return v
 	}

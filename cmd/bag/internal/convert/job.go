@@ -137,13 +137,16 @@ func (r Job) report(j *job.Job, sink *ros2.Sink) error {
 		}
 	}
 	return r.print(j,
-		&report{Out: r.Out, DryRun: r.DryRun, Distro: string(r.Storage.Distro), Storage: r.Storage.Storage,
-			Files: sink.Files(), topics: topics})
+		&report{
+			Out: r.Out, DryRun: r.DryRun, Distro: string(r.Storage.Distro), Storage: r.Storage.Storage,
+			Files: sink.Files(), topics: topics,
+		})
 }
 
 // Back prints what became of what was selected of a recording of ROS 2, and written for ROS 1.
 func (o Options) Back(j *job.Job, out string, source *ros2.Source, sum rewrite.Summary,
-	selected rewrite.Options) error {
+	selected rewrite.Options,
+) error {
 	topics := source.Report(sum.Written, selected.Keep, selected.Rename).Topics
 	return o.print(j, &report{Out: out, DryRun: o.DryRun, Files: 1, topics: topics})
 }

@@ -74,6 +74,8 @@ func findGaps(j *job.Job, path string, stamps bool) (report *gaps.Report, err er
 	j.Bar.Set(job.Bytes("Reading "+filepath.Base(store.Redact(path)), b.Size), 0)
 	defer j.Bar.Clear()
 	return gaps.Find(b.Source,
-		gaps.Options{Stamps: stamps, Workers: job.Workers(),
-			Damaged: func(err error) error { return j.Damaged(path, err) }})
+		gaps.Options{
+			Stamps: stamps, Workers: job.Workers(),
+			Damaged: func(err error) error { return j.Damaged(path, err) },
+		})
 }

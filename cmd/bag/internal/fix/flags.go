@@ -84,8 +84,13 @@ func (f *Flags) options() (*migration.Options, error) {
 	for _, list := range []struct {
 		args []string
 		add  func(string) error
-	}{{f.Rename, o.RenameType}, {f.Field, o.RenameField}, {f.Drop, o.Drop}, {f.Convert, o.Convert},
-		{f.Set, o.Set}} {
+	}{
+		{f.Rename, o.RenameType},
+		{f.Field, o.RenameField},
+		{f.Drop, o.Drop},
+		{f.Convert, o.Convert},
+		{f.Set, o.Set},
+	} {
 		for _, arg := range list.args {
 			if err := list.add(arg); err != nil {
 				return nil, err
@@ -119,7 +124,9 @@ func (f *Flags) Fix(j *job.Job) error {
 	if err != nil {
 		return fmt.Errorf("--to %w", err)
 	}
-	run := Job{In: f.In, Out: f.Out, DryRun: f.DryRun, Default: len(f.To) == 0,
-		Planner: NewPlanner(wanted, o)}
+	run := Job{
+		In: f.In, Out: f.Out, DryRun: f.DryRun, Default: len(f.To) == 0,
+		Planner: NewPlanner(wanted, o),
+	}
 	return run.Run(j)
 }

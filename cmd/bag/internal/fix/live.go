@@ -84,14 +84,16 @@ var errKnown = errors.New("its header is known")
 // ofPublisher returns the header of the first publisher that answers.
 func ofPublisher(ctx context.Context, node *tcpros.Node, topic string) ([]tcpros.Header, error) {
 	got := make(chan tcpros.Header, 1)
-	s, err := node.Subscribe(tcpros.SubscribeOptions{Topic: topic,
+	s, err := node.Subscribe(tcpros.SubscribeOptions{
+		Topic: topic,
 		Open: func(i tcpros.LinkInfo) (tcpros.LinkSink, error) {
 			select {
 			case got <- i.Header:
 			default:
 			}
 			return nil, errKnown
-		}})
+		},
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -84,8 +84,10 @@ func (p *Planner) Items() []*Item { return p.list }
 
 // item returns the plan for a connection.
 func (p *Planner) item(c *rosbag.Connection) *Item {
-	from := mismatch.Definition{Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum(),
-		Text: c.Header.MessageDefinition()}
+	from := mismatch.Definition{
+		Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum(),
+		Text: c.Header.MessageDefinition(),
+	}
 	i := p.items[from]
 	if i == nil {
 		i = &Item{From: from, To: from}
@@ -159,10 +161,12 @@ func (p *Planner) Edit(c *rosbag.Connection) *rosbag.Edit {
 	case AsWanted, Unknown:
 		return nil
 	case Refused:
-		return &rosbag.Edit{Header: c.Header,
+		return &rosbag.Edit{
+			Header: c.Header,
 			Payload: func(dst, _ []byte, _ rosbag.Time) ([]byte, bool, error) {
 				return dst, false, fmt.Errorf("topic %s: %s", c.Topic, strings.Join(i.Refusals(), "; "))
-			}}
+			},
+		}
 	case TextOnly, Converted:
 	}
 	e := &rosbag.Edit{Header: header(c.Header, i.To)}
@@ -179,7 +183,8 @@ func (p *Planner) Edit(c *rosbag.Connection) *rosbag.Edit {
 
 // convert makes a message what is wanted.
 func (p *Planner) convert(c *rosbag.Connection, i *Item, dst, payload []byte, t rosbag.Time) (out []byte,
-	keep bool, err error) {
+	keep bool, err error,
+) {
 	out, err = i.converter.Append(dst, payload, t)
 	switch {
 	case err == nil:
@@ -198,8 +203,11 @@ func (p *Planner) convert(c *rosbag.Connection, i *Item, dst, payload []byte, t 
 // header returns a header with another definition. All other fields, and their order, stay.
 func header(h rosbag.Header, d mismatch.Definition) rosbag.Header {
 	h = slices.Clone(h)
-	for _, f := range []rosbag.Field{{Key: rosbag.KeyType, Value: d.Type},
-		{Key: rosbag.KeyMD5Sum, Value: d.MD5Sum}, {Key: rosbag.KeyMessageDefinition, Value: d.Text}} {
+	for _, f := range []rosbag.Field{
+		{Key: rosbag.KeyType, Value: d.Type},
+		{Key: rosbag.KeyMD5Sum, Value: d.MD5Sum},
+		{Key: rosbag.KeyMessageDefinition, Value: d.Text},
+	} {
 		if at := slices.IndexFunc(h, func(g rosbag.Field) bool { return g.Key == f.Key }); at >= 0 {
 			h[at] = f
 		} else {

@@ -29,7 +29,8 @@ type result struct {
 // read does not keep the others from being read. do gets a job of its own for the bag. A progress bar
 // with this title counts the bags, if there are several; without a title each bag on a disk has its own.
 func (j *Job) Each(parent context.Context, title string, paths []string,
-	do func(j *Job, n int) error) (failed error) {
+	do func(j *Job, n int) error,
+) (failed error) {
 	inFlight := 1
 	if slices.ContainsFunc(paths, store.Remote) {
 		inFlight = min(len(paths), remoteInFlight)
@@ -42,8 +43,10 @@ func (j *Job) Each(parent context.Context, title string, paths []string,
 	defer cancel()
 	begin := func(n int) {
 		r := &result{number: n}
-		r.job = &Job{Output: j.to(&r.stdout, j.Stderr), Options: j.Options, Ctx: ctx, Bar: j.Bar,
-			Definitions: j.Definitions, Foreign: j.Foreign, reported: make(map[string]int)}
+		r.job = &Job{
+			Output: j.to(&r.stdout, j.Stderr), Options: j.Options, Ctx: ctx, Bar: j.Bar,
+			Definitions: j.Definitions, Foreign: j.Foreign, reported: make(map[string]int),
+		}
 		if countsBags {
 			r.job.Output, r.job.Bar = j.to(&r.stdout, &r.stderr), &Bar{} // the bar of j counts bags
 		}

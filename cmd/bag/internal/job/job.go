@@ -43,8 +43,10 @@ type Output struct {
 
 // NewOutput returns the output of the program gobag.
 func NewOutput(stdin io.Reader, stdout, stderr io.Writer) Output {
-	return Output{Stdin: stdin, Stdout: stdout, Stderr: stderr,
-		Errs: &program.Errors{W: stderr, Name: "gobag"}}
+	return Output{
+		Stdin: stdin, Stdout: stdout, Stderr: stderr,
+		Errs: &program.Errors{W: stderr, Name: "gobag"},
+	}
 }
 
 // to returns the output with other writers.

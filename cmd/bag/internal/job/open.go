@@ -75,8 +75,10 @@ func (j *Job) OpenInputs(paths []string) (Inputs, error) {
 }
 
 func (j *Job) openOptions() bags.Options {
-	return bags.Options{MaxChunkBytes: j.MaxChunk, UnwrapKey: bags.UnwrapKey(j.Ctx),
-		Definitions: j.Definitions, Foreign: j.Foreign}
+	return bags.Options{
+		MaxChunkBytes: j.MaxChunk, UnwrapKey: bags.UnwrapKey(j.Ctx),
+		Definitions: j.Definitions, Foreign: j.Foreign,
+	}
 }
 
 // Inputs are the open inputs of a command.

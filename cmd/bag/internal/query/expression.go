@@ -41,8 +41,10 @@ var pythonHints = []struct {
 }{
 	{lazyre.New(`\bin \(`), "a list in [...] for a tuple in (...)"},
 	{lazyre.New(`\bis (not )?`), "== and != for is and is not"},
-	{lazyre.New(`\blambda\b|\bfor \w+ in\b`),
-		"any(m.list, # > 1) or filter(...) for lambdas and comprehensions"},
+	{
+		lazyre.New(`\blambda\b|\bfor \w+ in\b`),
+		"any(m.list, # > 1) or filter(...) for lambdas and comprehensions",
+	},
 	{lazyre.New(`\bnot [^(]*[=<>]`), "not (a == b) for not a == b"},
 	{lazyre.New(`\bif\b.*\belse\b`), "a ? b : c for b if a else c"},
 	{lazyre.New(`\bstr\(`), "string(x) for str(x)"},
@@ -63,8 +65,10 @@ var methods = map[string]string{
 }
 
 // headers are what to write for what the messages of rospy have beside their fields.
-var headers = map[string]string{"_type": "type", "_md5sum": "md5sum",
-	"_connection_header": "topic, type, md5sum or callerid"}
+var headers = map[string]string{
+	"_type": "type", "_md5sum": "md5sum",
+	"_connection_header": "topic, type, md5sum or callerid",
+}
 
 var (
 	methodRE = lazyre.New(`\.(\w+)\(`)
@@ -156,8 +160,10 @@ func NewExpression(text string, failed func(error)) (*Expression, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Expression{failed: failed, program: p, failing: make(map[*rosbag.Connection]bool),
-		whole: make(map[*rosbag.Connection]bool)}, nil
+	return &Expression{
+		failed: failed, program: p, failing: make(map[*rosbag.Connection]bool),
+		whole: make(map[*rosbag.Connection]bool),
+	}, nil
 }
 
 // Keep reports whether a message is selected. It never returns an error.

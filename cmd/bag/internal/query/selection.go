@@ -83,13 +83,18 @@ func (s *Selection) Unmatched(bag rosbag.Source) []string {
 	}{
 		{"--topic", s.Topic, isTopicOf},
 		{"--exclude", s.Exclude, isTopicOf},
-		{"--type", s.Type,
-			func(re *regexp.Regexp, c *rosbag.Connection) bool { return re.MatchString(c.Header.Type()) }},
-		{"--callerid", s.CallerID,
+		{
+			"--type", s.Type,
+			func(re *regexp.Regexp, c *rosbag.Connection) bool { return re.MatchString(c.Header.Type()) },
+		},
+		{
+			"--callerid", s.CallerID,
 			func(re *regexp.Regexp,
-				c *rosbag.Connection) bool {
+				c *rosbag.Connection,
+			) bool {
 				return re.MatchString(c.Header.CallerID())
-			}},
+			},
+		},
 	} {
 		for _, p := range asked.list {
 			re, err := AnyOf([]string{p}, s.Regex)

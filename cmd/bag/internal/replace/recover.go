@@ -105,12 +105,14 @@ func Recovered(j *job.Job, in io.ReaderAt, size int64, to io.Writer, o Recovery)
 	j.Bar.Set(work, 0)
 	defer j.Bar.Clear()
 	rep, err := recovery.Recover(in, size, w,
-		recovery.Options{MaxChunkBytes: j.MaxChunk, Workers: job.Workers(), Edit: o.Edit,
+		recovery.Options{
+			MaxChunkBytes: j.MaxChunk, Workers: job.Workers(), Edit: o.Edit,
 			Progress: func(at int64) error {
 				j.Bar.Add(at-done, work)
 				done = at
 				return j.Ctx.Err()
-			}})
+			},
+		})
 	if e := w.Close(); err == nil { // also after an error: it ends what the writer has started
 		err = e
 	}

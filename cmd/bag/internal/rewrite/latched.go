@@ -132,7 +132,8 @@ func (s *cutStart) firstTold(input string, err error) bool {
 // first is the first message of the inputs, nil if there is none: once it has been read, inputs without
 // an index are at the start.
 func (s *cutStart) begin(inputs []Input, first *rosbag.Message,
-	damaged func(input string, err error) error) ([]*latched, error) {
+	damaged func(input string, err error) error,
+) ([]*latched, error) {
 	defer func() { s.begun, s.state = true, latchedState{} }()
 	if !s.o.Latched || s.o.Start.IsZero() || s.end.Before(s.o.Start) {
 		return nil, nil

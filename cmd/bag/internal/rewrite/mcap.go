@@ -31,13 +31,17 @@ type mcapType struct{ name, definition string }
 // compression. workers goroutines pack chunks.
 func NewMCAP(w io.Writer, compression string, chunkBytes, workers int) (*MCAPSink, error) {
 	mw, err := mcapwriter.New(w,
-		mcapwriter.Options{Profile: "ros1", Compression: compression, ChunkBytes: chunkBytes,
-			Workers: workers})
+		mcapwriter.Options{
+			Profile: "ros1", Compression: compression, ChunkBytes: chunkBytes,
+			Workers: workers,
+		})
 	if err != nil {
 		return nil, err
 	}
-	return &MCAPSink{w: mw, channels: make(map[*rosbag.Connection]*mcapChannel),
-		schemas: make(map[mcapType]uint16)}, nil
+	return &MCAPSink{
+		w: mw, channels: make(map[*rosbag.Connection]*mcapChannel),
+		schemas: make(map[mcapType]uint16),
+	}, nil
 }
 
 // Write implements rosbag.Sink.

@@ -34,8 +34,10 @@ func newMerge(inputs []Input, o *Options, chunks bool) *merge {
 		files = append(files, f)
 	}
 	m.messages = rosbag.NewSequence(files, rosbag.SequenceOptions{})
-	q := rosbag.Query{Keep: o.Keep, Start: o.Start, End: o.End, Workers: o.Workers, Reuse: true,
-		Chunks: chunks}
+	q := rosbag.Query{
+		Keep: o.Keep, Start: o.Start, End: o.End, Workers: o.Workers, Reuse: true,
+		Chunks: chunks,
+	}
 	if o.Within != nil {
 		o.Within(&q)
 	}
@@ -49,8 +51,10 @@ func (m *merge) open(i int, q rosbag.Query) rosbag.Cursor {
 	in := m.inputs[i]
 	if in.Source == nil {
 		q.Start, q.End = m.o.Start, m.o.End // what comes before Start may be latched
-		return &scanned{merge: m, number: i, s: in.Scanner, q: q, kept: make(map[*rosbag.Connection]bool),
-			repeats: rosbag.NewRepeats(in.Scanner.Repeated())}
+		return &scanned{
+			merge: m, number: i, s: in.Scanner, q: q, kept: make(map[*rosbag.Connection]bool),
+			repeats: rosbag.NewRepeats(in.Scanner.Repeated()),
+		}
 	}
 	return &walked{Cursor: in.Source.Cursor(q), source: in.Source, repeated: &m.repeated[i]}
 }

@@ -31,27 +31,41 @@ func (f *Face) Commands() []command.Command {
 		{Service: pausePlayback, Params: on, Do: f.order(setPaused)},
 		{Service: "step", HTTP: "step", Do: f.order(step)},
 		{Service: "step_back", HTTP: "step_back", Do: f.order(stepBack)},
-		{HTTP: "burst", Params: []command.Param{{Name: "n", Kind: command.Count, Max: maxBurst}},
-			Do: f.order(burst)},
+		{
+			HTTP: "burst", Params: []command.Param{{Name: "n", Kind: command.Count, Max: maxBurst}},
+			Do: f.order(burst),
+		},
 		{Topic: "burst", Params: []command.Param{{Name: "n", Kind: command.Count}}, Do: f.order(burst)},
-		{HTTP: "seek", Params: []command.Param{{Name: "to", Kind: command.Number},
-			{Name: "by", Kind: command.Number}}, Do: f.order(seek)},
-		{Topic: "seek", Params: []command.Param{{Name: "to", Kind: command.Number}},
-			Do: f.order(seekFromEnds)},
-		{Topic: "seek_to", Params: []command.Param{{Name: "time", Kind: command.Time}},
-			Do: f.order(seekToTime)},
-		{Topic: "set_rate", HTTP: "rate", Params: []command.Param{{Name: "rate", Kind: command.Number}},
-			Do: f.order(setRate)},
+		{HTTP: "seek", Params: []command.Param{
+			{Name: "to", Kind: command.Number},
+			{Name: "by", Kind: command.Number},
+		}, Do: f.order(seek)},
+		{
+			Topic: "seek", Params: []command.Param{{Name: "to", Kind: command.Number}},
+			Do: f.order(seekFromEnds),
+		},
+		{
+			Topic: "seek_to", Params: []command.Param{{Name: "time", Kind: command.Time}},
+			Do: f.order(seekToTime),
+		},
+		{
+			Topic: "set_rate", HTTP: "rate", Params: []command.Param{{Name: "rate", Kind: command.Number}},
+			Do: f.order(setRate),
+		},
 		{Service: "loop", HTTP: "loop", Params: on, Do: f.order(setLoop)},
-		{HTTP: "loop_range",
+		{
+			HTTP:   "loop_range",
 			Params: []command.Param{{Name: "from", Kind: command.Number}, {Name: "to", Kind: command.Number}},
-			Do:     f.order(setLoopRange)},
+			Do:     f.order(setLoopRange),
+		},
 		{Service: "loop_from", Do: f.order(loopFrom)},
 		{Service: "loop_to", Do: f.order(loopTo)},
 		{Service: "bookmark", HTTP: "bookmark", Do: f.order(bookmark)},
 		{Service: "pause_on_topics", HTTP: "pause_topics", Params: on, Do: f.order(pauseOnTopics)},
-		{HTTP: "topic", Params: []command.Param{{Name: "topic", Kind: command.Text},
-			{Name: "on", Kind: command.Bool}}, Do: f.order(setTopic)},
+		{HTTP: "topic", Params: []command.Param{
+			{Name: "topic", Kind: command.Text},
+			{Name: "on", Kind: command.Bool},
+		}, Do: f.order(setTopic)},
 		{Service: "stop", HTTP: "stop", Do: f.order(stop)},
 	}
 }
@@ -59,7 +73,8 @@ func (f *Face) Commands() []command.Command {
 // order makes a command of a function. The function returns what was done and whether that has
 // changed anything. The result has the position after the command, for programs.
 func (f *Face) order(do func(control.Control, command.Params) (text string, changed bool,
-	err error)) func(context.Context, command.Params) (command.Result, error) {
+	err error),
+) func(context.Context, command.Params) (command.Result, error) {
 	return func(_ context.Context, given command.Params) (command.Result, error) {
 		c, err := f.controlOrError()
 		if err != nil {
@@ -71,7 +86,8 @@ func (f *Face) order(do func(control.Control, command.Params) (text string, chan
 		}
 		at := c.Status()
 		return command.Result{Text: text, Fields: []command.Field{
-			{Name: "done", Value: changed}, {Name: "paused", Value: at.Paused},
+			{Name: "done", Value: changed},
+			{Name: "paused", Value: at.Paused},
 			{Name: "rate", Value: at.Rate},
 			{Name: "position", Value: at.Position.Round(time.Millisecond).Seconds()},
 		}}, err

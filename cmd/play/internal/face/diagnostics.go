@@ -50,7 +50,8 @@ func playDiagnostics(node string, s *control.Stats) stdmsg.DiagnosticStatus {
 	for _, b := range s.Bookmarks {
 		bookmarks = append(bookmarks, precise(b))
 	}
-	d := stdmsg.DiagnosticStatus{Name: node + ": playing", Message: state(s),
+	d := stdmsg.DiagnosticStatus{
+		Name: node + ": playing", Message: state(s),
 		Values: []stdmsg.DiagnosticValue{
 			{Key: "phase", Value: phaseTexts[s.Phase]},
 			{Key: "paused", Value: strconv.FormatBool(s.Paused)},
@@ -76,7 +77,8 @@ func playDiagnostics(node string, s *control.Stats) stdmsg.DiagnosticStatus {
 			{Key: "loop to", Value: precise(s.LoopTo)},
 			{Key: "bookmarks", Value: strings.Join(bookmarks, " ")},
 			{Key: "pauses on topics", Value: strconv.FormatBool(s.PauseOnTopics)},
-		}}
+		},
+	}
 	if dropped > 0 {
 		d.Level = stdmsg.DiagnosticWarn
 		d.Message += fmt.Sprintf("; %d dropped", dropped)
@@ -128,8 +130,10 @@ func topicDiagnostics(node string, t *control.TopicStats) stdmsg.DiagnosticStatu
 		sub := &t.Subscribers[i]
 		if sub.Dropped > 0 {
 			d.Values = append(d.Values,
-				stdmsg.DiagnosticValue{Key: "dropped for " + sub.CallerID,
-					Value: strconv.FormatUint(sub.Dropped, 10)})
+				stdmsg.DiagnosticValue{
+					Key:   "dropped for " + sub.CallerID,
+					Value: strconv.FormatUint(sub.Dropped, 10),
+				})
 		}
 	}
 	switch {

@@ -22,8 +22,10 @@ type playDetails struct {
 const tooLate = time.Second
 
 func (f *Face) health(now time.Time, stats *control.Stats, dropped uint64) web.Health {
-	d := playDetails{phases[stats.Phase], web.Seconds(stats.Late), f.dropped.Add(now, dropped),
-		append([]string{}, stats.WaitingFor...)}
+	d := playDetails{
+		phases[stats.Phase], web.Seconds(stats.Late), f.dropped.Add(now, dropped),
+		append([]string{}, stats.WaitingFor...),
+	}
 	h := web.Health{Details: d}
 	h.Require(d.Dropped == 0,
 		fmt.Sprintf("%s %s dropped within the last minute: subscribers are too slow",

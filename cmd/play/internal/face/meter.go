@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// how much play a pace is about: so that it is steady, and still follows changes quickly
+	// how much play a pace is about: so that it is steady, and still follows changes quickly.
 	window = 4 * time.Second
-	// a pace of less play is not known
+	// a pace of less play is not known.
 	known = time.Second
-	// minimum time between two samples that are kept, which bounds their number
+	// minimum time between two samples that are kept, which bounds their number.
 	interval = 100 * time.Millisecond
 )
 

@@ -67,8 +67,10 @@ func (f *Face) Collect(ch chan<- prometheus.Metric) {
 		if sums[label] == nil {
 			sums[label] = new([4]float64)
 		}
-		for n, v := range [4]float64{float64(t.Messages), float64(t.Bytes), float64(t.Dropped),
-			float64(len(t.Subscribers))} {
+		for n, v := range [4]float64{
+			float64(t.Messages), float64(t.Bytes), float64(t.Dropped),
+			float64(len(t.Subscribers)),
+		} {
 			sums[label][n] += v
 		}
 	}

@@ -65,8 +65,10 @@ func (f *Face) Poll(now time.Time) web.View {
 	if err != nil {
 		h := web.Health{}
 		h.Require(false, err.Error())
-		return web.View{State: playState{Phase: "none", Bookmarks: []float64{}, WaitingFor: []string{},
-			Topics: []playTopic{}}, Health: h, NotReady: err.Error()}
+		return web.View{State: playState{
+			Phase: "none", Bookmarks: []float64{}, WaitingFor: []string{},
+			Topics: []playTopic{},
+		}, Health: h, NotReady: err.Error()}
 	}
 	stats := c.Stats()
 	f.pace.Add(&stats.Status)
@@ -98,8 +100,10 @@ func (f *Face) Poll(now time.Time) web.View {
 	for i := range stats.Topics {
 		t := &stats.Topics[i]
 		s.Dropped += t.Dropped
-		s.Topics[i] = playTopic{t.Name, t.Type, t.Latching, !t.Off, t.Pauses, t.Messages, t.Bytes, t.Dropped,
-			len(t.Subscribers)}
+		s.Topics[i] = playTopic{
+			t.Name, t.Type, t.Latching, !t.Off, t.Pauses, t.Messages, t.Bytes, t.Dropped,
+			len(t.Subscribers),
+		}
 	}
 	v := web.View{State: s, Health: f.health(now, &stats, s.Dropped)}
 	if stats.Phase < control.PhasePlay || stats.Phase > control.PhaseKeepAlive {

@@ -50,22 +50,34 @@ type Orders struct {
 func (s *Orders) Keys() []term.Key[control.Stats] {
 	type key = term.Key[control.Stats]
 	all := []key{
-		{Press: []keys.Key{' '}, Name: toggleName, Help: "pause and go on",
-			Do: func() { s.run("toggle", nil) }},
+		{
+			Press: []keys.Key{' '}, Name: toggleName, Help: "pause and go on",
+			Do: func() { s.run("toggle", nil) },
+		},
 		{Press: []keys.Key{'q'}, Name: is("quit"), Help: "quit", Do: s.Quit},
 		{Press: []keys.Key{'?', 'h'}, Name: is("help")},
-		{Press: []keys.Key{'s', '.'}, Name: whilePaused("step"), Help: "one message on, while paused",
-			Do: func() { s.run("step", nil) }},
-		{Press: []keys.Key{'S', ','}, Name: whilePaused("back"), Help: "one message back, while paused",
-			Do: func() { s.run("step_back", nil) }},
+		{
+			Press: []keys.Key{'s', '.'}, Name: whilePaused("step"), Help: "one message on, while paused",
+			Do: func() { s.run("step", nil) },
+		},
+		{
+			Press: []keys.Key{'S', ','}, Name: whilePaused("back"), Help: "one message back, while paused",
+			Do: func() { s.run("step_back", nil) },
+		},
 		{Press: []keys.Key{keys.Left}, Name: is("-5 s"), Help: "5 s back", Do: func() { s.move(-short) }},
 		{Press: []keys.Key{keys.Right}, Name: is("+5 s"), Help: "5 s on", Do: func() { s.move(short) }},
-		{Press: []keys.Key{keys.Up}, Name: is("faster"), Help: "faster (0.1 0.25 0.5 1 2 4 8)",
-			Do: func() { s.rate(faster(s.Status().Rate)) }},
-		{Press: []keys.Key{keys.Down}, Name: is("slower"), Help: "slower",
-			Do: func() { s.rate(slower(s.Status().Rate)) }},
-		{Press: []keys.Key{'b'}, Name: is("bookmark"), Help: "bookmark, for --start: shown at the end",
-			Do: func() { s.run("bookmark", nil) }},
+		{
+			Press: []keys.Key{keys.Up}, Name: is("faster"), Help: "faster (0.1 0.25 0.5 1 2 4 8)",
+			Do: func() { s.rate(faster(s.Status().Rate)) },
+		},
+		{
+			Press: []keys.Key{keys.Down}, Name: is("slower"), Help: "slower",
+			Do: func() { s.rate(slower(s.Status().Rate)) },
+		},
+		{
+			Press: []keys.Key{'b'}, Name: is("bookmark"), Help: "bookmark, for --start: shown at the end",
+			Do: func() { s.run("bookmark", nil) },
+		},
 		{Press: []keys.Key{'='}, Help: "rate 1", Do: func() { s.rate(1) }},
 		{Press: []keys.Key{keys.ShiftLeft, keys.PageUp}, Help: "60 s back", Do: func() { s.move(-long) }},
 		{Press: []keys.Key{keys.ShiftRight, keys.PageDown}, Help: "60 s on", Do: func() { s.move(long) }},
@@ -73,20 +85,28 @@ func (s *Orders) Keys() []term.Key[control.Stats] {
 		{Press: []keys.Key{keys.End}, Help: "to the end", Do: func() { s.Seek(s.Status().Length) }},
 		{Press: []keys.Key{'['}, Help: "loop from here", Do: func() { s.run("loop_from", nil) }},
 		{Press: []keys.Key{']'}, Help: "loop to here", Do: func() { s.run("loop_to", nil) }},
-		{Press: []keys.Key{'l'}, Name: loopName, Help: "loop between these ends, or no more",
-			Do: func() { s.run("loop", command.Params{"on": !s.Status().Loop}) }},
-		{Press: []keys.Key{'t'}, Help: "pause on topics (--pause-topics), or no more",
-			Do: func() { s.run("pause_on_topics", command.Params{"on": !s.Status().PauseOnTopics}) }},
+		{
+			Press: []keys.Key{'l'}, Name: loopName, Help: "loop between these ends, or no more",
+			Do: func() { s.run("loop", command.Params{"on": !s.Status().Loop}) },
+		},
+		{
+			Press: []keys.Key{'t'}, Help: "pause on topics (--pause-topics), or no more",
+			Do: func() { s.run("pause_on_topics", command.Params{"on": !s.Status().PauseOnTopics}) },
+		},
 	}
 	if len(s.Marks) > 0 {
 		all = append(all,
-			key{Press: []keys.Key{'m'}, Name: is("next mark"), Help: "to the next recorded mark",
-				Do: func() { s.toMark(true) }},
+			key{
+				Press: []keys.Key{'m'}, Name: is("next mark"), Help: "to the next recorded mark",
+				Do: func() { s.toMark(true) },
+			},
 			key{Press: []keys.Key{'M'}, Help: "to the recorded mark before", Do: func() { s.toMark(false) }})
 	}
 	for digit := range 10 {
-		k := key{Press: []keys.Key{keys.Key('0' + digit)},
-			Do: func() { s.Seek(s.Status().Length / 10 * time.Duration(digit)) }}
+		k := key{
+			Press: []keys.Key{keys.Key('0' + digit)},
+			Do:    func() { s.Seek(s.Status().Length / 10 * time.Duration(digit)) },
+		}
 		if digit == 0 {
 			k.Help = "to the start, 1 to 9: to so many tenths"
 		}

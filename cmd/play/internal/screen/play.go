@@ -136,8 +136,10 @@ func damageLosses(all []*control.DamageError) (parts []string) {
 		}
 		kinds[kind] = append(kinds[kind], d)
 	}
-	for kind, what := range []string{"in damaged places of the bags",
-		"in places of the bags that could not be read"} {
+	for kind, what := range []string{
+		"in damaged places of the bags",
+		"in places of the bags that could not be read",
+	} {
 		if c := control.CountDamage(kinds[kind]); c.Places > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s (%d)", c.Lost(), what, c.Places))
 		}

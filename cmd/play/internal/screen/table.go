@@ -29,17 +29,27 @@ func (r *playRow) before(o *playRow) int {
 var playGrid = topictable.Table[playRow]{
 	Columns: []topictable.Column[playRow]{
 		{Head: "Hz", Width: 6, Cell: func(r *playRow) string { return termtext.Rate(r.hz) }},
-		{Head: "data", Width: 10, Needs: 54,
-			Cell: func(r *playRow) string { return termtext.DataRate(r.bytes) }},
-		{Head: "last minute", Width: topictable.SparkWidth + 2, Needs: 76,
-			Cell: func(r *playRow) string { return r.spark }},
-		{Head: "messages", Width: 11, Needs: 104,
-			Cell: func(r *playRow) string { return strconv.FormatUint(r.Messages, 10) }},
-		{Head: "subs", Width: 6, Needs: 30,
-			Cell: func(r *playRow) string { return strconv.Itoa(len(r.Subscribers)) }},
-		{Head: "dropped", Width: 9, Needs: 40,
+		{
+			Head: "data", Width: 10, Needs: 54,
+			Cell: func(r *playRow) string { return termtext.DataRate(r.bytes) },
+		},
+		{
+			Head: "last minute", Width: topictable.SparkWidth + 2, Needs: 76,
+			Cell: func(r *playRow) string { return r.spark },
+		},
+		{
+			Head: "messages", Width: 11, Needs: 104,
+			Cell: func(r *playRow) string { return strconv.FormatUint(r.Messages, 10) },
+		},
+		{
+			Head: "subs", Width: 6, Needs: 30,
+			Cell: func(r *playRow) string { return strconv.Itoa(len(r.Subscribers)) },
+		},
+		{
+			Head: "dropped", Width: 9, Needs: 40,
 			Cell:  func(r *playRow) string { return termtext.Count(r.Dropped) },
-			Alarm: func(r *playRow) bool { return r.Dropped > 0 }},
+			Alarm: func(r *playRow) bool { return r.Dropped > 0 },
+		},
 	},
 	Name: func(p termtext.Pen, r *playRow, left int) string { return r.name(p, left) },
 	Idle: func(r *playRow) bool { return r.hz == 0 || r.Off },

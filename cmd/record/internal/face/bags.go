@@ -77,7 +77,8 @@ func (f *Face) listBags(w http.ResponseWriter, _ *http.Request) {
 
 // withBag opens the bag with the ID of the request, and serves it.
 func (f *Face) withBag(s *web.Server, pattern string,
-	serve func(w http.ResponseWriter, r *http.Request, file *os.File, b *control.Bag) error) {
+	serve func(w http.ResponseWriter, r *http.Request, file *os.File, b *control.Bag) error,
+) {
 	s.HandleDownload(pattern, func(w http.ResponseWriter, r *http.Request) {
 		id, err := strconv.Atoi(r.PathValue("id"))
 		if err != nil {

@@ -21,17 +21,23 @@ func (f *Face) Commands() []command.Command {
 	return []command.Command{
 		{Service: "pause", HTTP: "pause", Do: order(f.pause)},
 		{Service: "resume", HTTP: "resume", Do: order(f.resume)},
-		{Service: pauseRecording, Params: []command.Param{{Name: "on", Kind: command.Bool}},
-			Do: order(f.setPaused)},
+		{
+			Service: pauseRecording, Params: []command.Param{{Name: "on", Kind: command.Bool}},
+			Do: order(f.setPaused),
+		},
 		{Service: "start", HTTP: "start", Do: order(f.start)},
 		{Service: "stop", HTTP: "stop", Do: order(f.stop)},
 		{Service: "split", HTTP: "split", Do: order(f.split)},
 		// the user has chosen how long the post-roll takes
 		{Service: "snapshot", HTTP: "snapshot", Patient: true, Do: order(f.snapshot)},
-		{Service: "pin", HTTP: "pin", Params: []command.Param{{Name: "seconds", Kind: command.Number}},
-			Do: order(f.pinBags)},
-		{Service: "mark", HTTP: "mark", Params: []command.Param{{Name: "text", Kind: command.Text}},
-			Do: order(f.mark)},
+		{
+			Service: "pin", HTTP: "pin", Params: []command.Param{{Name: "seconds", Kind: command.Number}},
+			Do: order(f.pinBags),
+		},
+		{
+			Service: "mark", HTTP: "mark", Params: []command.Param{{Name: "text", Kind: command.Text}},
+			Do: order(f.mark),
+		},
 		{Topic: "mark", Params: []command.Param{{Name: "text", Kind: command.Text}}, Do: order(f.markText)},
 	}
 }

@@ -19,8 +19,10 @@ func (f *Face) Status(node string) (stamp time.Time, parts []stdmsg.DiagnosticSt
 	stats, err := f.control.Stats()
 	if err != nil {
 		return time.Now(),
-			[]stdmsg.DiagnosticStatus{{Level: stdmsg.DiagnosticStale, Name: node + ": recording",
-				Message: "not recording"}}
+			[]stdmsg.DiagnosticStatus{{
+				Level: stdmsg.DiagnosticStale, Name: node + ": recording",
+				Message: "not recording",
+			}}
 	}
 	return stats.Taken, diagnostics(node, &stats, &f.onGraph)
 }
@@ -49,7 +51,8 @@ func recordDiagnostics(node string, s *control.Stats) stdmsg.DiagnosticStatus {
 	case s.Snapshots.Mode == control.SnapshotOnly:
 		message += " for snapshots"
 	}
-	d := stdmsg.DiagnosticStatus{Name: node + ": recording", Message: message,
+	d := stdmsg.DiagnosticStatus{
+		Name: node + ": recording", Message: message,
 		Values: []stdmsg.DiagnosticValue{
 			{Key: "state", Value: s.State.String()},
 			{Key: "file", Value: s.File},
@@ -59,12 +62,15 @@ func recordDiagnostics(node string, s *control.Stats) stdmsg.DiagnosticStatus {
 			{Key: "seconds", Value: seconds(s.Elapsed)},
 			{Key: "buffer bytes", Value: strconv.FormatInt(s.Buffered, 10)},
 			{Key: "buffer limit", Value: knownOr(s.BufferMost, "none")},
-		}}
+		},
+	}
 	dropped, missed := s.Dropped(), s.Missed()
 	d.Values = append(d.Values,
 		stdmsg.DiagnosticValue{Key: "disk free bytes", Value: knownOr(s.DiskFree, "unknown")},
-		stdmsg.DiagnosticValue{Key: "seconds until the disk is full",
-			Value: knownOr(int64(s.TimeLeft/time.Second), "unknown")},
+		stdmsg.DiagnosticValue{
+			Key:   "seconds until the disk is full",
+			Value: knownOr(int64(s.TimeLeft/time.Second), "unknown"),
+		},
 		stdmsg.DiagnosticValue{Key: "dropped", Value: strconv.FormatUint(dropped, 10)},
 		stdmsg.DiagnosticValue{Key: "missed", Value: strconv.FormatUint(missed, 10)},
 		stdmsg.DiagnosticValue{Key: "publishers refused", Value: strconv.Itoa(s.Refused())})
@@ -148,11 +154,14 @@ func knownOr(n int64, otherwise string) string {
 const noPublisher = "no publisher"
 
 func topicDiagnostics(node string, s *control.Stats, t *control.TopicStats,
-	hz float64) stdmsg.DiagnosticStatus {
+	hz float64,
+) stdmsg.DiagnosticStatus {
 	// never was one: a master lists thousands of topics of nodes that crashed
 	if t.Type == "" && t.Publishers == 0 {
-		return stdmsg.DiagnosticStatus{Level: stdmsg.DiagnosticStale, Name: node + ": " + t.Topic,
-			Message: noPublisher}
+		return stdmsg.DiagnosticStatus{
+			Level: stdmsg.DiagnosticStale, Name: node + ": " + t.Topic,
+			Message: noPublisher,
+		}
 	}
 	d := stdmsg.DiagnosticStatus{
 		Name:    node + ": " + t.Topic,

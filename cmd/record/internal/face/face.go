@@ -35,8 +35,10 @@ type Face struct {
 
 // New returns the face of a recording. pin is how far back a pin reaches by default.
 func New(recording control.Recording, pin time.Duration) *Face {
-	return &Face{control: recording, pin: pin, service: control.Stats{Taken: time.Now()},
-		minutes: map[string]*lastminute.Rates{}}
+	return &Face{
+		control: recording, pin: pin, service: control.Stats{Taken: time.Now()},
+		minutes: map[string]*lastminute.Rates{},
+	}
 }
 
 // Program implements web.Backend.

@@ -43,8 +43,10 @@ func findings(stats *control.Stats) []findingJSON {
 	all := make([]findingJSON, 0, len(stats.Findings))
 	for i := range stats.Findings {
 		f := &stats.Findings[i]
-		j := findingJSON{Topic: f.Topic, Kind: f.Kind.Key(), Cause: f.Cause.String(), For: web.Seconds(f.For),
-			Expected: f.Expected, Text: f.Brief()}
+		j := findingJSON{
+			Topic: f.Topic, Kind: f.Kind.Key(), Cause: f.Cause.String(), For: web.Seconds(f.For),
+			Expected: f.Expected, Text: f.Brief(),
+		}
 		switch {
 		case f.Kind == finding.Slow || f.Kind == finding.Fast:
 			j.Hz, j.Want = shownHz(f.Hz), shownHz(f.Want)
@@ -69,8 +71,10 @@ func episodes(sums []finding.Sum) []episodesJSON {
 	all := make([]episodesJSON, 0, len(sums))
 	for _, s := range sums {
 		all = append(all,
-			episodesJSON{s.Topic, s.Kind.Key(), s.Episodes, web.Seconds(s.Time), s.Open, s.Expected,
-				s.Untold})
+			episodesJSON{
+				s.Topic, s.Kind.Key(), s.Episodes, web.Seconds(s.Time), s.Open, s.Expected,
+				s.Untold,
+			})
 	}
 	return all
 }

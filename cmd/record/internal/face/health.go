@@ -31,8 +31,10 @@ type recordDetails struct {
 }
 
 func (f *Face) health(now time.Time, stats *control.Stats, s *recordState) web.Health {
-	d := recordDetails{State: s.State, Lost: s.LostMinute, Refused: stats.Refused(), DiskFree: s.DiskFree,
-		TimeLeft: s.TimeLeft, Uploads: s.Uploads, Findings: s.Findings}
+	d := recordDetails{
+		State: s.State, Lost: s.LostMinute, Refused: stats.Refused(), DiskFree: s.DiskFree,
+		TimeLeft: s.TimeLeft, Uploads: s.Uploads, Findings: s.Findings,
+	}
 	lost := uint64(0)
 	for i := range stats.Topics {
 		d.Publishers += stats.Topics[i].Publishers

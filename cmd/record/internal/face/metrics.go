@@ -81,20 +81,30 @@ var triggerMetrics = []struct {
 	name, help string
 	value      func(*control.TriggerStats) uint64
 }{
-	{"gorecord_trigger_fired_total",
+	{
+		"gorecord_trigger_fired_total",
 		"Times that a trigger has fired; absent without triggers, as all metrics of triggers are.",
-		func(t *control.TriggerStats) uint64 { return t.Fired }},
-	{"gorecord_trigger_suppressed_total",
-		"Times that the expression of a trigger turned true within --trigger-pause after the trigger had fired.", func(t *control.TriggerStats) uint64 { return t.Suppressed }},
-	{"gorecord_trigger_refused_total",
+		func(t *control.TriggerStats) uint64 { return t.Fired },
+	},
+	{
+		"gorecord_trigger_suppressed_total",
+		"Times that the expression of a trigger turned true within --trigger-pause after the trigger had fired.", func(t *control.TriggerStats) uint64 { return t.Suppressed },
+	},
+	{
+		"gorecord_trigger_refused_total",
 		"Times that a trigger fired and the recording did not do what the trigger asks for.",
-		func(t *control.TriggerStats) uint64 { return t.Refused }},
-	{"gorecord_trigger_skipped_total",
+		func(t *control.TriggerStats) uint64 { return t.Refused },
+	},
+	{
+		"gorecord_trigger_skipped_total",
 		"Messages of the topics of a trigger that were not evaluated: too large, or too many at once.",
-		func(t *control.TriggerStats) uint64 { return t.Skipped }},
-	{"gorecord_trigger_errors_total",
+		func(t *control.TriggerStats) uint64 { return t.Skipped },
+	},
+	{
+		"gorecord_trigger_errors_total",
 		"Messages for which the expression of a trigger could not be evaluated.",
-		func(t *control.TriggerStats) uint64 { return t.Errors }},
+		func(t *control.TriggerStats) uint64 { return t.Errors },
+	},
 }
 
 // recordSums are the counts of the topics with one label.

@@ -100,8 +100,10 @@ type recordTopic struct {
 func (f *Face) Poll(now time.Time) web.View {
 	stats, err := f.control.Stats()
 	if err != nil {
-		return web.View{State: recordState{State: "none", Headlines: []string{}, Findings: []findingJSON{},
-			Topics: []recordTopic{}}, NotReady: err.Error()}
+		return web.View{State: recordState{
+			State: "none", Headlines: []string{}, Findings: []findingJSON{},
+			Topics: []recordTopic{},
+		}, NotReady: err.Error()}
 	}
 	if f.rates.update(&stats) {
 		f.keepMinute(&stats)
@@ -121,8 +123,10 @@ func (f *Face) Poll(now time.Time) web.View {
 		s.TimeLeft = &left
 	}
 	if sn := stats.Snapshots; sn.Mode != control.SnapshotOff {
-		s.Snapshots = &snapshots{Only: sn.Mode == control.SnapshotOnly, Held: web.Seconds(sn.Held),
-			Bytes: sn.Bytes, Taken: sn.Taken, File: base(sn.File)}
+		s.Snapshots = &snapshots{
+			Only: sn.Mode == control.SnapshotOnly, Held: web.Seconds(sn.Held),
+			Bytes: sn.Bytes, Taken: sn.Taken, File: base(sn.File),
+		}
 	}
 	wrong := problems(&stats)
 	for i := range stats.Topics {

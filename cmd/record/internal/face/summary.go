@@ -71,8 +71,10 @@ func SummaryJSON(sum *control.Summary, sent *control.HandoverStats) ([]byte, err
 	}
 	for i := range sum.Topics {
 		t := &sum.Topics[i]
-		j := topicJSON{t.Topic, t.Type, len(t.Publishers) + t.Former.Count, t.Messages, t.Bytes, 0, t.Dropped,
-			t.Missed(), t.LeftOut, t.Passed}
+		j := topicJSON{
+			t.Topic, t.Type, len(t.Publishers) + t.Former.Count, t.Messages, t.Bytes, 0, t.Dropped,
+			t.Missed(), t.LeftOut, t.Passed,
+		}
 		for _, n := range t.Dropped {
 			j.Dropped += n
 		}

@@ -46,8 +46,10 @@ func (h *Heard) Write(w io.Writer) (good bool, err error) {
 	for _, r := range rows {
 		good = good && !r.bad
 		cells = append(cells,
-			[]string{termtext.Plain(r.topic), r.expected, r.measured, r.stamps,
-				word(r.bad, "! ", "") + r.verdict})
+			[]string{
+				termtext.Plain(r.topic), r.expected, r.measured, r.stamps,
+				word(r.bad, "! ", "") + r.verdict,
+			})
 	}
 	text := table(cells) + "\n"
 	cells = nil

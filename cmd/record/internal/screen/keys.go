@@ -37,8 +37,10 @@ func (o *Orders) Keys(prompt *term.Prompt) []term.Key[control.Stats] {
 		{Press: []keys.Key{'q'}, Name: is("quit"), Do: o.Quit},
 		{Press: []keys.Key{'s'}, Name: split, Do: func() { o.later("split") }},
 		{Press: []keys.Key{'n', 't'}, Name: snapshot, Do: func() { o.later("snapshot") }},
-		{Press: []keys.Key{'m'}, Name: markName,
-			Do: func() { prompt.Ask("mark (Enter writes it, Esc does not)", o.mark) }},
+		{
+			Press: []keys.Key{'m'}, Name: markName,
+			Do: func() { prompt.Ask("mark (Enter writes it, Esc does not)", o.mark) },
+		},
 		{Press: []keys.Key{'?', 'h'}, Name: is("help")},
 	}
 }

@@ -149,8 +149,10 @@ func (v *View) status(s *control.Stats) (parts, extra []termtext.Part) {
 		v.buffer(s),
 		v.snapshot(s),
 	}
-	extra = []termtext.Part{termtext.Normal.Part(v.next(s)),
-		termtext.Normal.Part(termtext.Short(hz) + " msg/s")}
+	extra = []termtext.Part{
+		termtext.Normal.Part(v.next(s)),
+		termtext.Normal.Part(termtext.Short(hz) + " msg/s"),
+	}
 	if s.Part > 0 {
 		extra = append(extra, termtext.Normal.Part("all "+size(s.Bytes)))
 	}
@@ -245,18 +247,28 @@ func size(n int64) string { return humanize.IBytes(uint64(max(0, n))) }
 // recordGrid is the table of the topics.
 var recordGrid = topictable.Table[row]{
 	Columns: []topictable.Column[row]{
-		{Head: "Hz", Width: 6, Cell: func(r *row) string { return termtext.Rate(r.hz) },
-			Alarm: func(r *row) bool { return r.wrong != "" }},
+		{
+			Head: "Hz", Width: 6, Cell: func(r *row) string { return termtext.Rate(r.hz) },
+			Alarm: func(r *row) bool { return r.wrong != "" },
+		},
 		{Head: "data", Width: 10, Needs: 54, Cell: func(r *row) string { return termtext.DataRate(r.bytes) }},
-		{Head: "last minute", Width: topictable.SparkWidth + 2, Needs: 76,
-			Cell: func(r *row) string { return r.spark }},
-		{Head: "messages", Width: 11, Needs: 110,
-			Cell: func(r *row) string { return strconv.FormatUint(r.Messages, 10) }},
+		{
+			Head: "last minute", Width: topictable.SparkWidth + 2, Needs: 76,
+			Cell: func(r *row) string { return r.spark },
+		},
+		{
+			Head: "messages", Width: 11, Needs: 110,
+			Cell: func(r *row) string { return strconv.FormatUint(r.Messages, 10) },
+		},
 		{Head: "pubs", Width: 6, Needs: 98, Cell: func(r *row) string { return strconv.Itoa(r.Publishers) }},
-		{Head: "missed", Width: 9, Needs: 90, Cell: func(r *row) string { return termtext.Count(r.Missed) },
-			Alarm: func(r *row) bool { return r.Missed > 0 }},
-		{Head: "lost", Width: 9, Needs: 34, Cell: func(r *row) string { return termtext.Count(r.Dropped) },
-			Alarm: func(r *row) bool { return r.Dropped > 0 }},
+		{
+			Head: "missed", Width: 9, Needs: 90, Cell: func(r *row) string { return termtext.Count(r.Missed) },
+			Alarm: func(r *row) bool { return r.Missed > 0 },
+		},
+		{
+			Head: "lost", Width: 9, Needs: 34, Cell: func(r *row) string { return termtext.Count(r.Dropped) },
+			Alarm: func(r *row) bool { return r.Dropped > 0 },
+		},
 		{Head: "last", Width: 9, Needs: 46, Cell: (*row).age},
 	},
 	Name: func(p termtext.Pen, r *row, left int) string {

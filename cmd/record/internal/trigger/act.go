@@ -40,8 +40,10 @@ type actor struct {
 }
 
 func newActor(o *Options) *actor {
-	return &actor{o.Control, o.End, o.Span, o.Log, make(chan action, mostWaiting),
-		make(chan struct{}, mostPending)}
+	return &actor{
+		o.Control, o.End, o.Span, o.Log, make(chan action, mostWaiting),
+		make(chan struct{}, mostPending),
+	}
 }
 
 // fire queues an action.

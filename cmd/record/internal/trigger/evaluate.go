@@ -156,8 +156,10 @@ func (f *fieldCheck) add(topic string, lacking []expr.Lack, topics int) (nowhere
 
 // kindOf returns one text for all errors of the same kind.
 func kindOf(err error) string {
-	for _, kind := range []error{expr.ErrBudget, msgdef.ErrNoDefinition, rosmsg.ErrDefinition,
-		rosmsg.ErrLimit, rosmsg.ErrCorrupt, expr.ErrExpression} {
+	for _, kind := range []error{
+		expr.ErrBudget, msgdef.ErrNoDefinition, rosmsg.ErrDefinition,
+		rosmsg.ErrLimit, rosmsg.ErrCorrupt, expr.ErrExpression,
+	} {
 		if errors.Is(err, kind) {
 			return kind.Error()
 		}

@@ -9,8 +9,10 @@ import "math"
 // limit steps, or the search more than steps comparisons.
 func longestCommon(a, b []Digest, limit int, steps int64) ([]Run, bool) {
 	limit = min(limit, len(a)+len(b))
-	s := search{a: a, b: b, limit: limit, steps: steps, forward: make([]int, 2*limit+5),
-		backward: make([]int, 2*limit+5)}
+	s := search{
+		a: a, b: b, limit: limit, steps: steps, forward: make([]int, 2*limit+5),
+		backward: make([]int, 2*limit+5),
+	}
 	ok := s.between(0, len(a), 0, len(b))
 	return s.runs, ok
 }

@@ -25,8 +25,10 @@ func openAzure(ctx context.Context, at place.Place, meter *put.Meter) (driver.Bu
 	if err != nil {
 		return nil, at.Explain(err)
 	}
-	opener := azureblob.URLOpener{MakeClient: newAzureClient,
-		ServiceURLOptions: *azureblob.NewDefaultServiceURLOptions()}
+	opener := azureblob.URLOpener{
+		MakeClient:        newAzureClient,
+		ServiceURLOptions: *azureblob.NewDefaultServiceURLOptions(),
+	}
 	b, err := opener.OpenBucketURL(ctx, u)
 	if err != nil {
 		return nil, at.Explain(err)
@@ -69,7 +71,8 @@ func newAzureClient(service azureblob.ServiceURL, name azureblob.ContainerName) 
 // uploadAzure uploads an object. The writer of the driver ends by a nil pointer, in place of the error of
 // the store, when an upload fails. Upload of the driver does not, but it is used only without ContentMD5.
 func uploadAzure(ctx context.Context, b *blob.Bucket, key string, body io.Reader,
-	o *blob.WriterOptions) error {
+	o *blob.WriterOptions,
+) error {
 	sum := o.ContentMD5
 	o.ContentMD5 = nil
 	o.BeforeWrite = func(as func(any) bool) error {

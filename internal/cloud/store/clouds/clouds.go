@@ -54,8 +54,10 @@ func (b *bucket) Attributes(ctx context.Context, key string) (driver.Attributes,
 	if err != nil {
 		return driver.Attributes{}, explained(err)
 	}
-	return driver.Attributes{Size: a.Size, ModTime: a.ModTime, ETag: a.ETag, MD5: a.MD5,
-		Metadata: a.Metadata}, nil
+	return driver.Attributes{
+		Size: a.Size, ModTime: a.ModTime, ETag: a.ETag, MD5: a.MD5,
+		Metadata: a.Metadata,
+	}, nil
 }
 
 // Open implements driver.Bucket.

@@ -59,7 +59,8 @@ func openGS(ctx context.Context, at place.Place, meter *put.Meter) (driver.Bucke
 // authenticateGS gives an opener the credentials of this machine. If there are none, each request fails
 // and says so, as those of the other stores do: a recorder starts without an upload, too.
 func authenticateGS(ctx context.Context, o *gcsblob.URLOpener, transport http.RoundTripper,
-	universe string) error {
+	universe string,
+) error {
 	creds, err := gcp.DefaultCredentialsWithParams(ctx, google.CredentialsParams{UniverseDomain: universe})
 	if err == nil {
 		o.TokenSource = creds.TokenSource

@@ -199,8 +199,10 @@ func (p Place) explainFile(e *Error) bool {
 const adviceFull = "the store is full: make room there, or raise its quota"
 
 // fullCodes are the error codes of S3 stores without room.
-var fullCodes = []string{"QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded",
-	"InsufficientStorage", "StorageFull"}
+var fullCodes = []string{
+	"QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded",
+	"InsufficientStorage", "StorageFull",
+}
 
 // deniedAdvice says what to do about the error codes with which S3 stores deny access. All mean
 // that credentials were found.

@@ -19,10 +19,10 @@ const StallTimeout = 15 * time.Second
 
 // Errors of requests that this program ended, or a server did.
 var (
-	// of an upload
+	// of an upload.
 	ErrIdle    = errors.New("no progress for two minutes")
 	ErrStalled = fmt.Errorf("nothing came for %v", StallTimeout)
-	// io.ErrUnexpectedEOF would mean that the object is truncated
+	// io.ErrUnexpectedEOF would mean that the object is truncated.
 	ErrBrokenOff = errors.New("the connection broke off")
 )
 

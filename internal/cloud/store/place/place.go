@@ -27,8 +27,10 @@ const (
 // IsURL reports whether an argument is a URL of a store rather than the name of a local file.
 func IsURL(arg string) bool {
 	scheme, _, ok := strings.Cut(arg, "://")
-	return ok && slices.Contains([]string{SchemeS3, SchemeGS, SchemeAzure, SchemeFile, SchemeHTTP,
-		SchemeHTTPS}, scheme)
+	return ok && slices.Contains([]string{
+		SchemeS3, SchemeGS, SchemeAzure, SchemeFile, SchemeHTTP,
+		SchemeHTTPS,
+	}, scheme)
 }
 
 // Remote reports whether an argument is a URL of another machine.

@@ -51,7 +51,8 @@ func (s *Set) Counter(ch chan<- prometheus.Metric, name string, value float64, l
 
 // Histogram sends a histogram of durations. The classes do not overlap; buckets are cumulative.
 func (s *Set) Histogram(ch chan<- prometheus.Metric, name string, count uint64, sum time.Duration,
-	bounds []time.Duration, classes []uint64) {
+	bounds []time.Duration, classes []uint64,
+) {
 	buckets, n := make(map[float64]uint64, len(bounds)), uint64(0)
 	for i, bound := range bounds {
 		n += classes[i]

@@ -14,8 +14,10 @@ var (
 	addresses  = regexp.MustCompile(`http://[^"]*`)
 	// forbidden matches code that would make text of peers a part of the page, or load something from another
 	// server.
-	forbidden = []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "https:",
-		"@import", "url(", "style=", "onclick", " javascript:"}
+	forbidden = []string{
+		"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "https:",
+		"@import", "url(", "style=", "onclick", " javascript:",
+	}
 )
 
 // CheckFiles checks the files of a page, and the page that is made of them: what they load is served, and

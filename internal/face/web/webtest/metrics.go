@@ -13,8 +13,10 @@ import (
 )
 
 // common are the metrics of every program, without its name.
-var common = []string{"info", "build_info", "healthy", "master_up", "viewers", "viewer_messages_total",
-	"viewer_bytes_total", "viewer_skipped_total"}
+var common = []string{
+	"info", "build_info", "healthy", "master_up", "viewers", "viewer_messages_total",
+	"viewer_bytes_total", "viewer_skipped_total",
+}
 
 // nameOf finds the name in a description, which has no method for it.
 var nameOf = regexp.MustCompile(`fqName: "([a-z_]+)"`)

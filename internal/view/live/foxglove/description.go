@@ -17,8 +17,10 @@ type description struct {
 }
 
 func newDescription() description {
-	return description{channels: map[live.ChannelID]string{}, topics: map[string]live.ChannelID{},
-		notices: map[string]string{}}
+	return description{
+		channels: map[live.ChannelID]string{}, topics: map[string]live.ChannelID{},
+		notices: map[string]string{},
+	}
 }
 
 // update compares channels with the description, and changes the description to them; the caller sends the

@@ -21,7 +21,8 @@ func newGraphCache() graphCache { return graphCache{turn: make(chan struct{}, 1)
 
 // get returns the graph, and reads it from the master if the stored graph is older than maxAge.
 func (c *graphCache) get(ctx context.Context, maxAge time.Duration,
-	read func(context.Context) (live.Graph, error)) (live.Graph, error) {
+	read func(context.Context) (live.Graph, error),
+) (live.Graph, error) {
 	select {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()

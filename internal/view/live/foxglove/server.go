@@ -66,15 +66,19 @@ type timing struct {
 }
 
 func defaultTiming() timing {
-	return timing{stalled: 3 * time.Minute, ping: 20 * time.Second, farewell: 500 * time.Millisecond,
-		graph: 5 * time.Second, skipping: 10 * time.Second, seek: 2 * time.Second}
+	return timing{
+		stalled: 3 * time.Minute, ping: 20 * time.Second, farewell: 500 * time.Millisecond,
+		graph: 5 * time.Second, skipping: 10 * time.Second, seek: 2 * time.Second,
+	}
 }
 
 // New returns a server of a source. The caller closes it.
 func New(source live.Source, log *zap.Logger) *Server {
 	life, end := context.WithCancelCause(context.Background())
-	return &Server{source: source, log: log, timing: defaultTiming(), life: life, end: end,
-		graph: newGraphCache(), sessions: map[*session]bool{}}
+	return &Server{
+		source: source, log: log, timing: defaultTiming(), life: life, end: end,
+		graph: newGraphCache(), sessions: map[*session]bool{},
+	}
 }
 
 // ServeHTTP upgrades a request, and serves the viewer until it leaves.

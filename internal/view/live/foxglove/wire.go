@@ -73,8 +73,10 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 
 func newWire(conn net.Conn, stalled time.Duration) *wire {
 	life, end := context.WithCancel(context.Background())
-	w := &wire{Conn: conn, stalled: stalled, reading: rate.NewLimiter(readRate, readBurst), life: life,
-		end: end, dirty: make(chan struct{}, 1)}
+	w := &wire{
+		Conn: conn, stalled: stalled, reading: rate.NewLimiter(readRate, readBurst), life: life,
+		end: end, dirty: make(chan struct{}, 1),
+	}
 	w.lastRead.Store(time.Now().UnixNano())
 	return w
 }

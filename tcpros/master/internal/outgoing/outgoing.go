@@ -16,11 +16,11 @@ import (
 
 // Bounds of the messages that peers have not read yet.
 const (
-	// bytes; smaller messages are not counted, since connections and calls are limited
+	// bytes; smaller messages are not counted, since connections and calls are limited.
 	smallMessage = 16 << 10
-	// bytes of larger messages in memory; a single message may exceed the limit
+	// bytes of larger messages in memory; a single message may exceed the limit.
 	OutgoingBytes = 16 << 20
-	// a message that is in memory for longer is revoked when others wait
+	// a message that is in memory for longer is revoked when others wait.
 	slowAfter = 2 * time.Second
 )
 
@@ -63,7 +63,8 @@ func New() *Budget {
 // equal; an empty identity stands for a message that nobody shares. Get has no message in memory
 // while it waits. The caller calls Message.Begin, and later the function that Begin returns.
 func (o *Budget) Get(ctx context.Context, identity func() string,
-	encode func(room int64) ([]byte, error)) (*Message, error) {
+	encode func(room int64) ([]byte, error),
+) (*Message, error) {
 	if m := o.share(identity()); m != nil {
 		return m, nil
 	}

@@ -33,8 +33,10 @@ const (
 )
 
 // unsigned are headers that the client or a proxy may change.
-var unsigned = []string{"Authorization", "User-Agent", "Accept-Encoding", "Content-Length", "Connection",
-	"Expect"}
+var unsigned = []string{
+	"Authorization", "User-Agent", "Accept-Encoding", "Content-Length", "Connection",
+	"Expect",
+}
 
 // Sign signs a request (AWS Signature Version 4) whose body has the SHA-256 payload, in hexadecimal. It
 // sets the headers that belong to the signature, and the query in the order that they demand.
@@ -63,13 +65,17 @@ func Sign(req *http.Request, payload string, c Credentials, service, region stri
 		headers.WriteString(name + ":" + values[name] + "\n")
 	}
 	signed := strings.Join(names, ";")
-	canonical := strings.Join([]string{req.Method, path, req.URL.RawQuery,
-		headers.String(), signed, payload}, "\n")
+	canonical := strings.Join([]string{
+		req.Method, path, req.URL.RawQuery,
+		headers.String(), signed, payload,
+	}, "\n")
 
 	scope := strings.Join([]string{now.Format(dayLayout), region, service, "aws4_request"}, "/")
 	hash := sha256.Sum256([]byte(canonical))
-	text := strings.Join([]string{"AWS4-HMAC-SHA256", now.Format(timeLayout), scope,
-		hex.EncodeToString(hash[:])}, "\n")
+	text := strings.Join([]string{
+		"AWS4-HMAC-SHA256", now.Format(timeLayout), scope,
+		hex.EncodeToString(hash[:]),
+	}, "\n")
 	key := []byte("AWS4" + c.Secret)
 	for part := range strings.SplitSeq(scope, "/") {
 		key = sum(key, part)

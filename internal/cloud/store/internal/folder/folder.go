@@ -240,8 +240,10 @@ func (d *Folder) Put(ctx context.Context, key string, f *put.File) error {
 	if d.bare {
 		return d.missing(errors.Join(object.publish(file, f.Exclusive), syncFolders(folders)))
 	}
-	text, err := json.Marshal(attributes{ContentType: put.ContentType, Metadata: f.AllMetadata(),
-		MD5: sum.Sum(nil)})
+	text, err := json.Marshal(attributes{
+		ContentType: put.ContentType, Metadata: f.AllMetadata(),
+		MD5: sum.Sum(nil),
+	})
 	if err != nil {
 		return err
 	}

@@ -69,8 +69,10 @@ type block struct {
 // New returns a Cache of an object of size bytes, which the Reader from reads and errors call at. Reads
 // fail after ctx is done.
 func New(ctx context.Context, at place.Place, from Reader, size int64) *Cache {
-	c := &Cache{at: at, source: from, size: size, retryDelay: minRetryDelay, blocks: map[int64]*block{},
-		requests: make(chan struct{}, maxRequests)}
+	c := &Cache{
+		at: at, source: from, size: size, retryDelay: minRetryDelay, blocks: map[int64]*block{},
+		requests: make(chan struct{}, maxRequests),
+	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
 }

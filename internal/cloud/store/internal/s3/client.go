@@ -369,8 +369,10 @@ func (b *Bucket) watched(req *http.Request, object bool) (*http.Response, error)
 		timer.Stop()
 		timer = nil
 	}
-	resp.Body = &idleTimeoutBody{Reader: resp.Body, Closer: resp.Body, timer: timer,
-		end: func() { cancel(nil) }}
+	resp.Body = &idleTimeoutBody{
+		Reader: resp.Body, Closer: resp.Body, timer: timer,
+		end: func() { cancel(nil) },
+	}
 	return resp, nil
 }
 
@@ -409,8 +411,10 @@ func readError(resp *http.Response) *Error {
 	text, err := io.ReadAll(resp.Body)
 	e := &Error{Status: resp.StatusCode}
 	if err != nil || xml.Unmarshal(text, e) != nil || e.Code == "" {
-		*e = Error{Status: resp.StatusCode,
-			Code: strings.ReplaceAll(http.StatusText(resp.StatusCode), " ", "")}
+		*e = Error{
+			Status: resp.StatusCode,
+			Code:   strings.ReplaceAll(http.StatusText(resp.StatusCode), " ", ""),
+		}
 	}
 	return e
 }

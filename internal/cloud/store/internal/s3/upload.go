@@ -127,7 +127,8 @@ func (b *Bucket) putParts(ctx context.Context, key string, f *put.File) error {
 
 // request returns a request about the upload.
 func (p *multipartUpload) request(method string, query url.Values, header map[string]string,
-	body []byte) *request {
+	body []byte,
+) *request {
 	r := &request{method: method, key: p.key, query: query, header: header, size: int64(len(body))}
 	if body != nil {
 		r.body = func() io.Reader { return bytes.NewReader(body) }

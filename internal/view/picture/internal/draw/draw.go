@@ -38,8 +38,12 @@ type Drawing struct {
 // fit returns the size of a picture in the box of the options.
 func (s *Source) fit(o Options) (width, height int) {
 	scale := 1.0
-	for _, limit := range [][2]int{{s.Width, o.Width}, {s.Height, o.Height}, {s.Width, MaxSide},
-		{s.Height, MaxSide}} {
+	for _, limit := range [][2]int{
+		{s.Width, o.Width},
+		{s.Height, o.Height},
+		{s.Width, MaxSide},
+		{s.Height, MaxSide},
+	} {
 		if limit[1] > 0 {
 			scale = min(scale, float64(limit[1])/float64(limit[0]))
 		}
