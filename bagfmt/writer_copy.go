@@ -15,9 +15,9 @@ import (
 // one of the chunk. CopyChunk reports false if Write has to do it: because the chunk is packed in another
 // way, is much smaller or larger than those of Write, or because one of its connections has another id or
 // header, or no record in the bag so far.
-func (w *Writer) CopyChunk(c rosbag.Chunk, as func(*rosbag.Connection) *rosbag.Connection) (copied bool,
-	err error,
-) {
+func (w *Writer) CopyChunk(
+	c rosbag.Chunk, as func(*rosbag.Connection) *rosbag.Connection,
+) (copied bool, err error) {
 	whole, ok := c.(*cursor.Whole)
 	switch want := int64(w.o.ChunkBytes); {
 	case w.closed:

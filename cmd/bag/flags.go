@@ -86,9 +86,9 @@ func (f *selectFlags) concerned() (func(*rosbag.Connection) bool, error) {
 // choose returns the options by which what the user has selected of in is copied, by flags and by an
 // expression, which may be empty. Names that are not recorded are reported before anything is written.
 // finish is to be called after the last message: it reports what the expression came to.
-func (f *selectFlags) choose(j *job.Job, in job.Inputs, expr string) (o rewrite.Options,
-	finish func(uint64) error, err error,
-) {
+func (f *selectFlags) choose(
+	j *job.Job, in job.Inputs, expr string,
+) (o rewrite.Options, finish func(uint64) error, err error) {
 	for _, text := range f.GlobLike() {
 		j.Complain("%s", text)
 	}

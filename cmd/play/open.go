@@ -31,9 +31,9 @@ func (c *selectionSettings) opening() (o bags.Options, err error) {
 
 // open opens the bags that args stand for, in order. They are closed by the end of the process: on a
 // file system that hangs, such as a network file system without its server, close might never return.
-func open(ctx context.Context, out io.Writer, log *zap.Logger, args []string, o bags.Options) ([]*player.Bag,
-	error,
-) {
+func open(
+	ctx context.Context, out io.Writer, log *zap.Logger, args []string, o bags.Options,
+) ([]*player.Bag, error) {
 	var paths []string
 	for _, arg := range args {
 		named, err := waitFor(ctx, log, store.Redact(arg),

@@ -15,9 +15,9 @@ import (
 const evaluationWait = time.Second
 
 // newTriggers returns the triggers of the options; nil if there are none. finish ends the recording.
-func newTriggers(s *settings, o *recorder.Options, finish func(), resolve program.Resolver) (*trigger.Set,
-	error,
-) {
+func newTriggers(
+	s *settings, o *recorder.Options, finish func(), resolve program.Resolver,
+) (*trigger.Set, error) {
 	t := &s.triggers
 	on := map[trigger.Kind][]string{
 		trigger.Snapshot: t.snapshot, trigger.Mark: t.mark, trigger.Pin: t.pin, trigger.Start: t.start,
@@ -42,9 +42,9 @@ func newTriggers(s *settings, o *recorder.Options, finish func(), resolve progra
 // startTriggers makes o evaluate the triggers of the options until end is called, which waits for at most
 // evaluationWait. memory is the number of bytes that triggers take beside the buffer. finish ends the
 // recording.
-func startTriggers(ctx context.Context, s *settings, o *recorder.Options, finish func()) (end func(),
-	memory int64, err error,
-) {
+func startTriggers(
+	ctx context.Context, s *settings, o *recorder.Options, finish func(),
+) (end func(), memory int64, err error) {
 	set, err := newTriggers(s, o, finish, o.Node.Resolve)
 	if err != nil {
 		return nil, 0, err

@@ -105,9 +105,9 @@ func (o *Options) source(ctx context.Context, from io.ReaderAt, size int64) (ros
 }
 
 // reader opens what bagfmt reads, with the channels of MCAP that are not of ROS 1 if foreign is set.
-func (o *Options) reader(ctx context.Context, from io.ReaderAt, size int64, foreign bool) (*bagfmt.Reader,
-	error,
-) {
+func (o *Options) reader(
+	ctx context.Context, from io.ReaderAt, size int64, foreign bool,
+) (*bagfmt.Reader, error) {
 	interrupted := o.Interrupted
 	if interrupted == nil {
 		interrupted = ctx.Err

@@ -65,9 +65,9 @@ type heldLine struct {
 
 // admit reports whether to write a line now, and with which additional fields. keep returns
 // a core with the line's fields, and is called only if the line is kept for later.
-func (l *limiter) admit(peerName string, e zapcore.Entry, keep func() zapcore.Core) (write bool,
-	extra []zapcore.Field,
-) {
+func (l *limiter) admit(
+	peerName string, e zapcore.Entry, keep func() zapcore.Core,
+) (write bool, extra []zapcore.Field) {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()

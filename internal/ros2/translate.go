@@ -203,9 +203,9 @@ func (t *translator) settle() {
 }
 
 // typeOf returns the conversion of a type, see definitions.Chooser.
-func (t *translator) typeOf(key definitions.Key, encoding string, first func() []byte) (to *mapping.To1,
-	replaced string, err error,
-) {
+func (t *translator) typeOf(
+	key definitions.Key, encoding string, first func() []byte,
+) (to *mapping.To1, replaced string, err error) {
 	switch {
 	case encoding != "cdr":
 		return nil, "", &rosbag.EncodingError{

@@ -70,9 +70,9 @@ type Decompressor struct {
 
 // UnpackSealed is Unpack for data that was compared with a checksum of all of stored: another one in an lz4
 // frame, of its content, may be left out.
-func (d *Decompressor) UnpackSealed(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte,
-	error,
-) {
+func (d *Decompressor) UnpackSealed(
+	c rosbag.Compression, stored []byte, size int64, memory []byte,
+) ([]byte, error) {
 	if c == rosbag.CompressionLZ4 && size <= firstUnpackBytes+firstUnpackRatio*int64(len(stored)) {
 		if err := d.Interrupted.check(); err != nil {
 			return nil, err
@@ -89,9 +89,9 @@ func (d *Decompressor) UnpackSealed(c rosbag.Compression, stored []byte, size in
 
 // Unpack returns stored unpacked, in memory if that is enough, else in fresh memory.
 // The result has exactly size bytes, or there is an error.
-func (d *Decompressor) Unpack(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte,
-	error,
-) {
+func (d *Decompressor) Unpack(
+	c rosbag.Compression, stored []byte, size int64, memory []byte,
+) ([]byte, error) {
 	first := min(size, firstUnpackBytes+firstUnpackRatio*int64(len(stored)))
 	if int64(cap(memory)) < size {
 		if first < size {
@@ -163,9 +163,9 @@ func (d *Decompressor) reader(c rosbag.Compression, stored []byte) (r io.Reader,
 	return r, nil
 }
 
-func (d *Decompressor) stream(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte,
-	error,
-) {
+func (d *Decompressor) stream(
+	c rosbag.Compression, stored []byte, size int64, memory []byte,
+) ([]byte, error) {
 	r, err := d.reader(c, stored)
 	if err != nil {
 		return nil, err

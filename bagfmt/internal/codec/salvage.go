@@ -33,9 +33,9 @@ type Salvager struct {
 // Unpack unpacks the data in r, about stored bytes, into at most limit bytes of memory, which it may
 // replace by more. With an error it returns the data unpacked before; io.ErrUnexpectedEOF means that
 // the data is truncated. Without an error the checksum matched.
-func (d *Salvager) Unpack(c rosbag.Compression, r io.Reader, stored, limit int64, memory *[]byte) ([]byte,
-	error,
-) {
+func (d *Salvager) Unpack(
+	c rosbag.Compression, r io.Reader, stored, limit int64, memory *[]byte,
+) ([]byte, error) {
 	var magic [4]byte
 	switch n, err := io.ReadFull(r, magic[:]); {
 	case err != nil:

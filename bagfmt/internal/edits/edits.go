@@ -35,9 +35,9 @@ func (e *Edits) Has(out *rosbag.Connection) bool { return e.of[out] != nil }
 
 // Apply returns what a message for a connection of the output becomes, in memory that the next call uses
 // again.
-func (e *Edits) Apply(out *rosbag.Connection, payload []byte, t rosbag.Time) (data []byte, keep bool,
-	err error,
-) {
+func (e *Edits) Apply(
+	out *rosbag.Connection, payload []byte, t rosbag.Time,
+) (data []byte, keep bool, err error) {
 	if out != e.last {
 		e.last, e.current = out, e.of[out]
 	}

@@ -65,9 +65,9 @@ type Decrypter struct {
 }
 
 // NewDecrypter returns the Decrypter of the bag that about describes, nil if about is nil.
-func NewDecrypter(about *rosbag.Encryption, unwrap func(rosbag.Encryption) ([]byte, error)) (*Decrypter,
-	error,
-) {
+func NewDecrypter(
+	about *rosbag.Encryption, unwrap func(rosbag.Encryption) ([]byte, error),
+) (*Decrypter, error) {
 	switch {
 	case about == nil:
 		return nil, nil // a plain bag has none

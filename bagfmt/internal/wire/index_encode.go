@@ -35,9 +35,9 @@ type IndexSlot struct {
 
 // Append appends one index data record for each connection with messages to dst, by ascending id, the number
 // of these messages to counts, and the bytes of their payload to payload. It sorts Used.
-func (x *ChunkIndex) Append(dst []byte, counts []rosbag.ConnCount, payload []uint64) ([]byte,
-	[]rosbag.ConnCount, []uint64,
-) {
+func (x *ChunkIndex) Append(
+	dst []byte, counts []rosbag.ConnCount, payload []uint64,
+) ([]byte, []rosbag.ConnCount, []uint64) {
 	slices.SortFunc(x.Used,
 		func(a, b int32) int { return cmp.Compare(x.Slots[a].Conn.ID, x.Slots[b].Conn.ID) })
 	dst = slices.Grow(dst, len(x.Used)*IndexHeaderBytes+len(x.Entries)*IndexEntryBytes)

@@ -114,9 +114,9 @@ func Load(ctx context.Context, b *store.Bucket, o Options) (*Catalog, error) {
 var ErrName = errors.New("is the name of an object that no path can have, such as one with an empty part or a leading slash: it is not read; rename it with a tool of the store")
 
 // list returns the bags by name, the files of catalogs, and the names of bags that are no paths.
-func (c *Catalog) list(ctx context.Context, o Options) (bags map[string]store.Entry, files, odd []string,
-	err error,
-) {
+func (c *Catalog) list(
+	ctx context.Context, o Options,
+) (bags map[string]store.Entry, files, odd []string, err error) {
 	bags = map[string]store.Entry{}
 	var folders []string // that may be recordings of ROS 2
 	n := 0

@@ -25,9 +25,9 @@ const LivePrefix = "ros://"
 // Open opens the sets of places, in their order: folders, recordings, NoeticName, InstalledName. live
 // opens those that begin with LivePrefix; nil refuses them. A folder that lacks what its messages are
 // made of takes it from the other places, from what is installed, and from the table of noetic.
-func Open(ctx context.Context, places []string, o bags.Options, live func(topic string) (Set, error)) (List,
-	error,
-) {
+func Open(
+	ctx context.Context, places []string, o bags.Options, live func(topic string) (Set, error),
+) (List, error) {
 	var all List
 	var folders []*folder
 	here := Installed()

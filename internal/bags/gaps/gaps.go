@@ -119,9 +119,9 @@ func Find(r rosbag.Indexed, o Options) (*Report, error) {
 
 // addTopics makes the figures of topics, and returns the number of each connection's topic, and which
 // connections have messages that begin with a header.
-func (f *finder) addTopics(r rosbag.Indexed) (number map[*rosbag.Connection]int,
-	stamped map[*rosbag.Connection]bool,
-) {
+func (f *finder) addTopics(
+	r rosbag.Indexed,
+) (number map[*rosbag.Connection]int, stamped map[*rosbag.Connection]bool) {
 	number, stamped = map[*rosbag.Connection]int{}, map[*rosbag.Connection]bool{}
 	at := map[string]int{}
 	for _, c := range r.Connections() {

@@ -96,9 +96,9 @@ func attributes(ctx context.Context, b driver.Bucket, key string) (attrs driver.
 }
 
 // newReader reads length bytes of an object from offset on; a negative length means to its end.
-func newReader(ctx context.Context, b driver.Bucket, key string, offset, length int64) (body *driver.Reader,
-	err error,
-) {
+func newReader(
+	ctx context.Context, b driver.Bucket, key string, offset, length int64,
+) (body *driver.Reader, err error) {
 	err = response.Survive(func() error {
 		body, err = b.Open(ctx, key, offset, length)
 		return err

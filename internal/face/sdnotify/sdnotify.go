@@ -42,9 +42,9 @@ func Watch(ctx context.Context, probe func() State) (end func(), err error) {
 }
 
 // watchWithTimeout is Watch with a timeout for each notification.
-func watchWithTimeout(ctx context.Context, timeout time.Duration, probe func() State) (end func(),
-	err error,
-) {
+func watchWithTimeout(
+	ctx context.Context, timeout time.Duration, probe func() State,
+) (end func(), err error) {
 	path := os.Getenv("NOTIFY_SOCKET")
 	if path == "" {
 		return func() {}, nil

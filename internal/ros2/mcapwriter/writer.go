@@ -74,9 +74,9 @@ func (w *Writer) AddSchema(name, encoding string, data []byte) (uint16, error) {
 }
 
 // AddChannel writes a channel and returns its number, from 1 on: some readers take 0 for none.
-func (w *Writer) AddChannel(schema uint16, topic, encoding string, metadata map[string]string) (uint16,
-	error,
-) {
+func (w *Writer) AddChannel(
+	schema uint16, topic, encoding string, metadata map[string]string,
+) (uint16, error) {
 	if w.lastID == math.MaxUint16 {
 		return 0, errIDs
 	}

@@ -65,9 +65,9 @@ func (s *Set) from(ctx context.Context, topic string, t rosbag.Time, number int)
 
 // within returns the message of a topic that has a number among those from start to end; the last one if
 // it is negative.
-func (s *Set) within(ctx context.Context, topic string, start, end rosbag.Time, number int) (found Found,
-	err error,
-) {
+func (s *Set) within(
+	ctx context.Context, topic string, start, end rosbag.Time, number int,
+) (found Found, err error) {
 	var damage error
 	seen, same := 0, Place{Number: -1}
 	for m, err := range s.Messages(ctx, of(topic), start, end) {

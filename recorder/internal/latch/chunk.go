@@ -89,9 +89,9 @@ func (c *Chunk) Bytes() int64 {
 // LatchedIn returns the last message of each latching connection in a sealed chunk, the latest message first,
 // and how many bytes copies of these messages count. The frames are those of the chunk. LatchedIn needs no
 // lock.
-func (m *Store) LatchedIn(c *memory.Chunk, latching map[rosbag.ConnID]*Source) (all []*Message,
-	counted int64,
-) {
+func (m *Store) LatchedIn(
+	c *memory.Chunk, latching map[rosbag.ConnID]*Source,
+) (all []*Message, counted int64) {
 	latches := func(conn *rosbag.Connection) bool { return latching[conn.ID] != nil }
 	for conn, frame := range c.Builder().LastFrames(latches) {
 		l := &Message{

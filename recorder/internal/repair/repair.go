@@ -240,9 +240,9 @@ func (r *repair) copy(ctx context.Context, in *os.File, size int64, temp string)
 	return rep, errors.Join(err, out.Close())
 }
 
-func (r *repair) recover(ctx context.Context, in disk.OSFile, size int64, out disk.OSFile) (recovery.Report,
-	error,
-) {
+func (r *repair) recover(
+	ctx context.Context, in disk.OSFile, size int64, out disk.OSFile,
+) (recovery.Report, error) {
 	w, err := bagfmt.NewWriter(out, bagfmt.WriterOptions{})
 	if err != nil {
 		return recovery.Report{}, err

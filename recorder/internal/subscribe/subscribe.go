@@ -199,9 +199,9 @@ func (s *Set) Add(name topicname.InBag, priority int, since time.Time) error {
 }
 
 // add is Add, and returns the name in the graph; empty with an error.
-func (s *Set) add(name topicname.InBag, priority int, since time.Time) (resolved topicname.InGraph,
-	err error,
-) {
+func (s *Set) add(
+	name topicname.InBag, priority int, since time.Time,
+) (resolved topicname.InGraph, err error) {
 	full, err := s.Node.Resolve(string(name))
 	if err != nil {
 		return "", err
@@ -277,9 +277,9 @@ func (s *Set) receive(resolved topicname.InGraph, priority int, sub *subscriptio
 }
 
 // openLink returns the sink of a link that is let in.
-func (s *Set) openLink(resolved topicname.InGraph, sub *subscription, info tcpros.LinkInfo) (tcpros.LinkSink,
-	error,
-) {
+func (s *Set) openLink(
+	resolved topicname.InGraph, sub *subscription, info tcpros.LinkInfo,
+) (tcpros.LinkSink, error) {
 	l, err := s.in.OpenLink(sub.topic, info)
 	if err != nil {
 		return nil, err

@@ -307,9 +307,9 @@ func (m *Master) call(ctx context.Context, hostport string, l xmlrpc.Limits, met
 }
 
 // Raw makes a call that goroslib does not support, or makes slowly.
-func (m *Master) Raw(ctx context.Context, uri string, l xmlrpc.Limits, method string, args ...any) (any,
-	error,
-) {
+func (m *Master) Raw(
+	ctx context.Context, uri string, l xmlrpc.Limits, method string, args ...any,
+) (any, error) {
 	return m.exchange(ctx, uri, l, new(reply), method, args...)
 }
 

@@ -56,9 +56,9 @@ func (m *Master) NodePublications(ctx context.Context, uri string) ([]TopicInfo,
 }
 
 // topics makes a call whose reply is rows of topic and type.
-func (m *Master) topics(ctx context.Context, uri string, l xmlrpc.Limits, method string) ([]TopicInfo,
-	error,
-) {
+func (m *Master) topics(
+	ctx context.Context, uri string, l xmlrpc.Limits, method string,
+) ([]TopicInfo, error) {
 	v, err := m.Raw(ctx, uri, l, method)
 	if err != nil {
 		return nil, err

@@ -251,7 +251,7 @@ func TestRoomIsChecked(t *testing.T) {
 		s := &clumsy{room: room}
 		func() {
 			defer func() {
-				if text := fmt.Sprint(recover()); !strings.HasPrefix(text, "tcpros: linksink.LargeFrame.Room(200004) gave ") {
+				if text := fmt.Sprint(recover()); !strings.HasPrefix(text, "tcpros: LargeFrame.Room(200004) gave ") {
 					t.Errorf("%v: %s", s, text)
 				}
 			}()

@@ -194,7 +194,7 @@ func (f *frameReader) large(n int) error {
 			return f.discard(left - len(have))
 		}
 		if len(room) == 0 || len(room) > left {
-			panic(fmt.Sprintf("tcpros: linksink.LargeFrame.Room(%d) gave %d bytes", left, len(room)))
+			panic(fmt.Sprintf("tcpros: LargeFrame.Room(%d) gave %d bytes", left, len(room)))
 		}
 		at := copy(room, have)
 		have = have[at:]

@@ -194,9 +194,9 @@ func (a *Audit) one(ctx context.Context, e store.Entry, progress func(int)) (v V
 
 // defect reads a bag and returns what is wrong with it, if anything. unverified says that there is
 // nothing to compare it with.
-func (a *Audit) defect(ctx context.Context, bag string, progress func(int)) (text string, unverified bool,
-	err error,
-) {
+func (a *Audit) defect(
+	ctx context.Context, bag string, progress func(int),
+) (text string, unverified bool, err error) {
 	want, err := a.place.Attributes(ctx, bag)
 	if err != nil {
 		return "", false, err

@@ -131,8 +131,9 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 
 // rememberKey returns a function that calls unwrap until it returns a key, stores that in key, and from then
 // on returns copies of it.
-func rememberKey(unwrap func(rosbag.Encryption) ([]byte, error), key *[]byte) func(rosbag.Encryption) ([]byte,
-	error) {
+func rememberKey(
+	unwrap func(rosbag.Encryption) ([]byte, error), key *[]byte,
+) func(rosbag.Encryption) ([]byte, error) {
 	if unwrap == nil {
 		return nil
 	}

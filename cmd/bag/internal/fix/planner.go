@@ -182,9 +182,9 @@ func (p *Planner) Edit(c *rosbag.Connection) *rosbag.Edit {
 }
 
 // convert makes a message what is wanted.
-func (p *Planner) convert(c *rosbag.Connection, i *Item, dst, payload []byte, t rosbag.Time) (out []byte,
-	keep bool, err error,
-) {
+func (p *Planner) convert(
+	c *rosbag.Connection, i *Item, dst, payload []byte, t rosbag.Time,
+) (out []byte, keep bool, err error) {
 	out, err = i.converter.Append(dst, payload, t)
 	switch {
 	case err == nil:

@@ -19,9 +19,9 @@ import (
 
 // Copy copies inputs to sink and shows the progress. It returns errors of the output, ready
 // for the user; damage of inputs is reported and not returned.
-func (j *Job) Copy(sink rosbag.Sink, title string, inputs Inputs, o rewrite.Options) (rewrite.Summary,
-	error,
-) {
+func (j *Job) Copy(
+	sink rosbag.Sink, title string, inputs Inputs, o rewrite.Options,
+) (rewrite.Summary, error) {
 	var list []rewrite.Input
 	var total int64
 	for _, s := range inputs {

@@ -43,8 +43,9 @@ func (f *Face) Commands() []command.Command {
 }
 
 // order gives a kind to the errors of a command.
-func order(do func(context.Context, command.Params) (command.Result, error)) func(context.Context,
-	command.Params) (command.Result, error) {
+func order(
+	do func(context.Context, command.Params) (command.Result, error),
+) func(context.Context, command.Params) (command.Result, error) {
 	return func(ctx context.Context, given command.Params) (command.Result, error) {
 		result, err := do(ctx, given)
 		return result, refusal(err)

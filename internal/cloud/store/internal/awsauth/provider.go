@@ -124,9 +124,9 @@ func fromEnvironment() Credentials {
 const maxProfiles = 10
 
 // fromProfile returns the credentials that a profile has or names; none if it has none.
-func (p *Provider) fromProfile(ctx context.Context, all profiles, section Profile, depth int) (Credentials,
-	error,
-) {
+func (p *Provider) fromProfile(
+	ctx context.Context, all profiles, section Profile, depth int,
+) (Credentials, error) {
 	keys := Credentials{
 		Key: section["aws_access_key_id"], Secret: section["aws_secret_access_key"],
 		Token: section["aws_session_token"],

@@ -55,9 +55,9 @@ func (p *Provider) assumeWithToken(ctx context.Context, role Profile) (Credentia
 }
 
 // askSTS asks the service that gives out roles.
-func (p *Provider) askSTS(ctx context.Context, with *Credentials, form url.Values, role Profile) (Credentials,
-	error,
-) {
+func (p *Provider) askSTS(
+	ctx context.Context, with *Credentials, form url.Values, role Profile,
+) (Credentials, error) {
 	form.Set("Version", "2011-06-15")
 	form.Set("RoleArn", role["role_arn"])
 	form.Set("RoleSessionName", cmp.Or(role["role_session_name"], "gorosbag"))
@@ -193,9 +193,9 @@ func (p *Provider) fromEC2(ctx context.Context) (Credentials, error) {
 }
 
 // ask returns the credentials that a service of this machine has.
-func ask(ctx context.Context, method, address string, header map[string]string, of string) (Credentials,
-	error,
-) {
+func ask(
+	ctx context.Context, method, address string, header map[string]string, of string,
+) (Credentials, error) {
 	said, err := text(ctx, method, address, header)
 	if err != nil {
 		return Credentials{}, err
