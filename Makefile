@@ -119,7 +119,7 @@ bench-growth: build ## time and memory with 10 to 4,000 topics, 10^4 to 10^6 chu
 bench-convert: build ## conversions to ROS 2 beside a plain copy, and reading MCAP beside bags; ROW=zstd runs the rows with that name
 	$(GO) run ./test/bench/convert -row '$(ROW)'
 
-soak: ## months of service in half an hour: splits, restarts, pauses, snapshots, refused uploads; nothing lost, nothing grows
+soak: ## months of service in half an hour: splits, restarts, pauses, snapshots, viewers, refused uploads; nothing lost, nothing grows
 	GOROSBAG_SOAK=30m $(GO) test -count=1 -v -timeout 60m -run TestSoak ./test/integration/service
 
 fuzz: ## every fuzz target for FUZZTIME

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/gorosbag/gorosbag/test/integration/harness/peers"
 	"github.com/gorosbag/gorosbag/test/integration/harness/s3"
 	"github.com/gorosbag/gorosbag/test/load"
+	"github.com/gorosbag/gorosbag/test/viewer"
 )
 
 // soakTime returns how long TestSoak runs: what `make soak` asks for, or else long enough to
@@ -53,6 +55,7 @@ func TestSoak(t *testing.T) {
 	s.recorder = uploader(g, store, "-a", "-O", "out", "--split", "--duration", "2", "--snapshot-beside", "--pre-roll", "3s", "-b", "64",
 		"--http", s.web, "--upload-wait", "5m", "__name:=rec")
 	s.steady(peers.Node(g, "steady"))
+	audience := s.admit()
 
 	topics := max(int(length/(12*time.Second)), 2) // all of them come and go before warm
 	begin := time.Now()
@@ -70,6 +73,7 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	s.stopSteady()
+	audience.leave()
 	checkGrowth(t, samples)
 	s.checkState()
 	store.RefuseOneOf(0) // what waits is uploaded at the end
@@ -99,6 +103,86 @@ type soak struct {
 	sent       map[string]int       // messages by topic; /steady is in it at the end
 	hold       sync.Mutex           // held while /steady must not publish
 	stopSteady func()
+}
+
+// audience is who looks at the recorder: viewers of all topics and pages that follow its state.
+type audience struct {
+	t        *testing.T
+	seen     []*audienceMember
+	leaveAll context.CancelFunc
+	all      sync.WaitGroup
+}
+
+// audienceMember is a viewer or a page, or those that follow each other at one place.
+type audienceMember struct {
+	name   string
+	bytes  atomic.Int64 // received
+	visits atomic.Int64
+}
+
+// admit lets two viewers and two pages look at the recorder: one of each stays, the other leaves after three
+// seconds and comes back.
+func (s *soak) admit() *audience {
+	ctx, cancel := context.WithCancel(s.g.T.Context())
+	a := &audience{t: s.g.T, leaveAll: cancel}
+	s.g.T.Cleanup(cancel)
+	view := func(ctx context.Context, bytes *atomic.Int64) { viewer.Count(ctx, s.web, viewer.Options{}, bytes) }
+	follow := func(ctx context.Context, bytes *atomic.Int64) { followEvents(ctx, s.web, bytes) }
+	const always = 24 * time.Hour
+	a.place(ctx, "a viewer that stays", always, view)
+	a.place(ctx, "viewers that leave", 3*time.Second, view)
+	a.place(ctx, "a page that stays", always, follow)
+	a.place(ctx, "pages that leave", 3*time.Second, follow)
+	return a
+}
+
+// place lets somebody look for a while, again and again until the audience leaves.
+func (a *audience) place(ctx context.Context, name string, stay time.Duration, look func(context.Context, *atomic.Int64)) {
+	m := &audienceMember{name: name}
+	a.seen = append(a.seen, m)
+	a.all.Go(func() {
+		for ctx.Err() == nil {
+			visit, cancel := context.WithTimeout(ctx, stay)
+			m.visits.Add(1)
+			look(visit, &m.bytes)
+			cancel()
+		}
+	})
+}
+
+// leave ends all looking and checks that each has seen something, and that nobody who wanted to stay was sent away.
+func (a *audience) leave() {
+	a.t.Helper()
+	a.leaveAll()
+	a.all.Wait()
+	for _, m := range a.seen {
+		a.t.Logf("%s: %d visits, %d bytes", m.name, m.visits.Load(), m.bytes.Load())
+		if m.bytes.Load() == 0 {
+			a.t.Errorf("%s: nothing was seen", m.name)
+		}
+		if strings.HasSuffix(m.name, "stays") && m.visits.Load() > 1 {
+			a.t.Errorf("%s: was sent away %d times", m.name, m.visits.Load()-1)
+		}
+	}
+}
+
+// followEvents reads the state as a page does until ctx ends or the recorder ends the stream.
+func followEvents(ctx context.Context, host string, bytes *atomic.Int64) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+"/api/v1/events", http.NoBody)
+	if err != nil {
+		panic(err) // the address is ours
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return
+	}
+	defer resp.Body.Close()
+	buf := make([]byte, 32<<10)
+	for err == nil {
+		var n int
+		n, err = resp.Body.Read(buf)
+		bytes.Add(int64(n))
+	}
 }
 
 // now runs an action if its last run was at least every ago.
