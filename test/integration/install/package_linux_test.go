@@ -369,7 +369,7 @@ func TestPackageUpgrade(t *testing.T) {
 		// Without this option dpkg asks which configuration to take.
 		out := d.run("dpkg", "--force-confold", "--install", step.file)
 		older := step.version == "1.2.2"
-		if strings.Contains(out, "downgrading gorosbag from 1.2.3~test to 1.2.2") != older {
+		if strings.Contains(out, "downgrading gorosbag") != older {
 			t.Errorf("%s: %s", step.version, out)
 		}
 		if got := d.run("dpkg-query", "--show", "--showformat=${Version} ${db:Status-Abbrev}", "gorosbag"); got != step.version+" ii " {
