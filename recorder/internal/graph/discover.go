@@ -221,6 +221,13 @@ func (g *Graph) ofTool(ctx context.Context, t tcpros.TopicInfo, known statusTopi
 	return false
 }
 
+// OfNode reports whether a topic is one of the recorder's own: its status, or the texts of marks, to which
+// the node is subscribed already. Other topics below the name of the node belong to the robot.
+func OfNode(node *tcpros.Node, topic string) bool {
+	own, ok := strings.CutPrefix(topic, node.Name())
+	return ok && (own == "/status" || own == "/mark")
+}
+
 // pollNode returns the function that asks one node for its topics. An error is logged when its text
 // differs from that of the last one. Topics of a node that has ended stay subscribed to.
 func (g *Graph) pollNode(node, does string,

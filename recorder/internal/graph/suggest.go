@@ -3,7 +3,6 @@ package graph
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -61,7 +60,7 @@ func (s *suggestions) look(topics []tcpros.TopicInfo) {
 	for _, t := range topics {
 		listed = append(listed, t.Name)
 		types = append(types, t.Type)
-		if !slices.Contains(s.named, t.Name) && !strings.HasPrefix(t.Name, s.Node.Name()+"/") {
+		if !slices.Contains(s.named, t.Name) && !OfNode(s.Node, t.Name) {
 			others = append(others, t.Name)
 		}
 		s.Selects(t.Name, t.Type) // a topic may be newer than the last round of discovery

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -153,9 +152,9 @@ func (s *Set) Update(found graph.Found) {
 }
 
 // consider subscribes to a topic that discovery has found, if it is new. A name that is not valid is logged
-// once. Topics below the name of this node, such as its status, are recorded only if the user names them.
+// once. The recorder's own topics are recorded only if the user names them.
 func (s *Set) consider(name topicname.InGraph, priority int, since time.Time) {
-	if _, ok := s.known[name]; ok || strings.HasPrefix(string(name), s.Node.Name()+"/") {
+	if _, ok := s.known[name]; ok || graph.OfNode(s.Node, string(name)) {
 		return
 	}
 	var err error

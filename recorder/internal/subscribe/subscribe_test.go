@@ -90,21 +90,21 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestUpdate: what a round of discovery finds is subscribed to, but for topics of the recorder itself. A topic
-// that is refused is named once.
+// TestUpdate: what a round of discovery finds is subscribed to, but for topics of the recorder itself. Other
+// topics below its name are those of a robot. A topic that is refused is named once.
 func TestUpdate(t *testing.T) {
 	t.Parallel()
 	core, logs := observer.New(zap.WarnLevel)
 	s, in := newSet(t, Config{Log: zap.New(core)})
 	defer s.Close()
 	for _, found := range []graph.Found{
-		{Names: []string{"/a", "/rec/status", "/not a name"}, Live: 3},
-		{Names: []string{"/a", "/rec/status", "/not a name", "/b"}},
+		{Names: []string{"/a", "/rec/status", "/rec/mark", "/not a name"}, Live: 4},
+		{Names: []string{"/a", "/rec/status", "/not a name", "/rec/imu"}},
 		{Names: []string{"/unseen"}, Same: true}, // as the result before, so nobody looks
 	} {
 		s.Update(found)
 	}
-	if d := cmp.Diff([]string{"/a", "/b"}, topics(in)); d != "" {
+	if d := cmp.Diff([]string{"/a", "/rec/imu"}, topics(in)); d != "" {
 		t.Error(d)
 	}
 	if all := logs.All(); len(all) != 1 || all[0].ContextMap()["topic"] != "/not a name" {
