@@ -16,10 +16,10 @@ import (
 // timing.unregisterTimeout/lastCallShare.
 const lastCallShare = 4
 
-// Close closes every link, unregisters everything, within ctx and at most one second, and
-// ends every goroutine of the node. Service calls in progress are answered first, within the
-// limits of Service.Close. The error is about unregistering only: everything else is done in
-// any case. Publications are not flushed: see Drain.
+// Close closes every link, unregisters everything, within ctx and as long as the master answers
+// within one second, and ends every goroutine of the node. Service calls in progress are answered
+// first, within the limits of Service.Close. The error is about unregistering only: everything else
+// is done in any case. Publications are not flushed: see Drain.
 func (n *Node) Close(ctx context.Context) error {
 	n.graph.mu.Lock()
 	if n.graph.closed {
