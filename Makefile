@@ -132,7 +132,7 @@ mutate: ## how many wrong operators the tests notice, by area; AREA=player for o
 	$(GO) run ./test/mutate -area '$(AREA)' -sample '$(or $(SAMPLE),0)' -only '$(ONLY)' -tests '$(TESTS)'
 
 pictures: ## those of README and docs, in docs/img, from the programs while they play and record the demo bag
-	GOROSBAG_FULL=1 GOROSBAG_REQUIRE_CHROMIUM=1 $(GOTEST) -count=1 -run TestPictures ./test/integration/docs -update
+	GOROSBAG_FULL=1 GOROSBAG_REQUIRE_CHROMIUM=1 $(GOTEST) -count=1 -run 'TestPictures|TestViewPicture' ./test/integration/docs -update
 
 image: ## the container images gorosbag/{gomaster,gorecord,goplay,gobag,demo}; CLOUD=1 with gs:// and azblob://; GOARCH=arm64 for others
 	GO=$(GO) IMAGE_DIR=$(IMAGE_DIR) CLOUD=$(CLOUD) packaging/images.sh $(IMAGE_TAG)
