@@ -7,9 +7,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/convert"
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
-	"github.com/gorosbag/gorosbag/internal/ros2"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
+	"github.com/gorosbag/gorosbag/internal/ros2/sink"
 	"github.com/gorosbag/gorosbag/internal/text/units"
 )
 
@@ -38,8 +38,8 @@ func (f *convertFlags) check(ros2 bool) error {
 }
 
 // sinkOptions translates the flags.
-func (f *convertFlags) sinkOptions() (o ros2.Options, err error) {
-	o = ros2.Options{
+func (f *convertFlags) sinkOptions() (o sink.Options, err error) {
+	o = sink.Options{
 		Distro: mapping.Distro(f.Distro), Storage: f.Storage, Compression: f.Compression,
 		Workers: job.Workers(), Apart: f.LatchedApart,
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/internal/files"
-	"github.com/gorosbag/gorosbag/internal/ros2"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
+	"github.com/gorosbag/gorosbag/internal/ros2/sink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -31,10 +31,10 @@ func (c *endsAfter) Err() error {
 func TestInterruptedStartAndEnd(t *testing.T) {
 	t.Parallel()
 	const topics = 1000
-	var announced []ros2.Announced
+	var announced []sink.Announced
 	for i := range topics {
 		name := fmt.Sprintf("/t%d", i)
-		announced = append(announced, ros2.Announced{Count: 1, Conn: &rosbag.Connection{ID: rosbag.ConnID(i), Topic: name, Header: rosbag.Header{
+		announced = append(announced, sink.Announced{Count: 1, Conn: &rosbag.Connection{ID: rosbag.ConnID(i), Topic: name, Header: rosbag.Header{
 			{Key: "topic", Value: name}, {Key: "type", Value: "std_msgs/String"}, {Key: "md5sum", Value: "992ce8a1687cec8c8bd883ec73ca41d1"}, {Key: "message_definition", Value: "string data\n"},
 		}}})
 	}
@@ -45,19 +45,19 @@ func TestInterruptedStartAndEnd(t *testing.T) {
 				return err
 			}
 			defer dir.Abort()
-			sink, err := ros2.NewSink(ctx, dir, "run", ros2.Options{Distro: mapping.Jazzy, Storage: storage, Announced: announced, Compression: "none"})
+			out, err := sink.New(ctx, dir, "run", sink.Options{Distro: mapping.Jazzy, Storage: storage, Announced: announced, Compression: "none"})
 			if err != nil {
 				return err
 			}
 			for _, a := range announced {
-				if err := sink.Write(a.Conn, rosbag.Time{Sec: 1}, []byte("\x01\x00\x00\x00x")); err != nil {
-					sink.Abort()
+				if err := out.Write(a.Conn, rosbag.Time{Sec: 1}, []byte("\x01\x00\x00\x00x")); err != nil {
+					out.Abort()
 					return err
 				}
 			}
 			ctx.left = end
-			if err := sink.Close(); err != nil {
-				sink.Abort()
+			if err := out.Close(); err != nil {
+				out.Abort()
 				return err
 			}
 			return nil

@@ -51,8 +51,8 @@ func (r *Report) Lost() (n uint64) {
 	return n
 }
 
-// failed notes a message that is not in the output, because of err.
-func (t *TopicReport) failed(err error) {
+// Failed notes a message that is not in the output, because of err.
+func (t *TopicReport) Failed(err error) {
 	if t.Reason == "" {
 		t.Reason = err.Error()
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/ros2/db3"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
+	"github.com/gorosbag/gorosbag/internal/ros2/sink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -111,12 +112,12 @@ func frames(children ...string) []byte {
 }
 
 // announce counts connections as an index does.
-func announce(all []sent) (list []ros2.Announced) {
+func announce(all []sent) (list []sink.Announced) {
 	for _, s := range all {
-		i := slices.IndexFunc(list, func(a ros2.Announced) bool { return a.Conn == s.conn })
+		i := slices.IndexFunc(list, func(a sink.Announced) bool { return a.Conn == s.conn })
 		if i < 0 {
 			i = len(list)
-			list = append(list, ros2.Announced{Conn: s.conn})
+			list = append(list, sink.Announced{Conn: s.conn})
 		}
 		list[i].Count++
 	}
@@ -124,7 +125,7 @@ func announce(all []sent) (list []ros2.Announced) {
 }
 
 // convert writes messages into a directory and returns that and the report.
-func convert(t *testing.T, o ros2.Options, all []sent) (string, *ros2.Report) {
+func convert(t *testing.T, o sink.Options, all []sent) (string, *ros2.Report) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "run")
 	dir, err := files.MakeDir(path, nil)
@@ -136,7 +137,7 @@ func convert(t *testing.T, o ros2.Options, all []sent) (string, *ros2.Report) {
 		o.Distro = mapping.Jazzy
 	}
 	o.Announced = announce(all)
-	s, err := ros2.NewSink(t.Context(), dir, "run", o)
+	s, err := sink.New(t.Context(), dir, "run", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,12 +233,12 @@ func readDatabase(t *testing.T, path string) (all []got) {
 }
 
 // each runs a test with both storages.
-func each(t *testing.T, do func(t *testing.T, o ros2.Options)) {
+func each(t *testing.T, do func(t *testing.T, o sink.Options)) {
 	t.Helper()
 	for _, storage := range []string{rosbag2.MCAP, rosbag2.SQLite} {
 		t.Run(storage, func(t *testing.T) {
 			t.Parallel()
-			do(t, ros2.Options{Storage: storage})
+			do(t, sink.Options{Storage: storage})
 		})
 	}
 }
@@ -251,7 +252,7 @@ func TestConvert(t *testing.T) {
 		{b, rosbag.Time{Nsec: 5}, str("")},
 		{e, rosbag.Time{Sec: 4294967295, Nsec: 999999999}, nil},
 	}
-	each(t, func(t *testing.T, o ros2.Options) {
+	each(t, func(t *testing.T, o sink.Options) {
 		t.Helper()
 		path, report := convert(t, o, all)
 		rec, messages := readAll(t, path)
@@ -283,7 +284,7 @@ func TestSeveralTypes(t *testing.T) {
 	t.Parallel()
 	few, many := conn("/x", "std_msgs/UInt8", "/a", false), conn("/x", "std_msgs/String", "/b", false)
 	all := []sent{{few, rosbag.Time{Sec: 1}, []byte{7}}, {many, rosbag.Time{Sec: 2}, str("a")}, {many, rosbag.Time{Sec: 3}, str("b")}}
-	each(t, func(t *testing.T, o ros2.Options) {
+	each(t, func(t *testing.T, o sink.Options) {
 		t.Helper()
 		path, report := convert(t, o, all)
 		_, messages := readAll(t, path)
@@ -310,7 +311,7 @@ func TestDefinitionTexts(t *testing.T) {
 	for i := range uint32(3) {
 		all = append(all, sent{most, rosbag.Time{Sec: 3 + i}, str("a")})
 	}
-	path, _ := convert(t, ros2.Options{Storage: rosbag2.MCAP}, all)
+	path, _ := convert(t, sink.Options{Storage: rosbag2.MCAP}, all)
 	_, messages := readAll(t, path)
 	for _, m := range messages[:2] {
 		if m.topic != "/x_std_msgs_UInt8" {
@@ -326,7 +327,7 @@ func TestDamaged(t *testing.T) {
 	bad := conn("/bad", "std_msgs/String", "/a", false)
 	bad.Header[1].Value, bad.Header[3].Value = "my_msgs/Thing", "" // no definition
 	all := []sent{{good, rosbag.Time{Sec: 1}, str("a")}, {good, rosbag.Time{Sec: 2}, str("abc")[:5]}, {bad, rosbag.Time{Sec: 3}, []byte{1}}, {good, rosbag.Time{Sec: 4}, str("b")}}
-	each(t, func(t *testing.T, o ros2.Options) {
+	each(t, func(t *testing.T, o sink.Options) {
 		t.Helper()
 		path, report := convert(t, o, all)
 		_, messages := readAll(t, path)
@@ -350,7 +351,7 @@ func TestDefinitionMissing(t *testing.T) {
 			t.Parallel()
 			c := conn("/x", "std_msgs/String", "/a", false)
 			c.Header[2].Value, c.Header[3].Value = sum, ""
-			path, _ := convert(t, ros2.Options{Storage: rosbag2.MCAP}, []sent{{c, rosbag.Time{Sec: 1}, str("a")}})
+			path, _ := convert(t, sink.Options{Storage: rosbag2.MCAP}, []sent{{c, rosbag.Time{Sec: 1}, str("a")}})
 			if _, messages := readAll(t, path); len(messages) != 1 || messages[0].data != str2("a") {
 				t.Errorf("%+v", messages)
 			}
@@ -367,7 +368,7 @@ func TestStaticTransforms(t *testing.T) {
 		all = append(all, sent{c, rosbag.Time{Sec: uint32(i)}, frames(fmt.Sprintf("f%d", i), "shared")})
 	}
 	for _, apart := range []bool{false, true} {
-		path, report := convert(t, ros2.Options{Storage: rosbag2.MCAP, Apart: apart}, all)
+		path, report := convert(t, sink.Options{Storage: rosbag2.MCAP, Apart: apart}, all)
 		_, messages := readAll(t, path)
 		if len(messages) != 15 {
 			t.Fatalf("%d messages", len(messages))
@@ -392,7 +393,7 @@ func TestStaticTransformsOfTwoKinds(t *testing.T) {
 	old, cpp, python := conn("/tf_static", "tf/tfMessage", "/o", true), conn("/tf_static", "tf2_msgs/TFMessage", "/c", true), conn("/tf_static", "tf2_msgs/TFMessage", "/p", true)
 	python.Header[3].Value += "\n# by genpy\n"
 	all := []sent{{old, rosbag.Time{Sec: 1}, frames("old")}, {cpp, rosbag.Time{Sec: 2}, frames("cpp")}, {python, rosbag.Time{Sec: 3}, frames("python")}}
-	path, _ := convert(t, ros2.Options{Storage: rosbag2.MCAP}, all)
+	path, _ := convert(t, sink.Options{Storage: rosbag2.MCAP}, all)
 	_, messages := readAll(t, path)
 	if last := messages[2]; last.topic != "/tf_static" || binary.LittleEndian.Uint32([]byte(last.data[4:])) != 3 {
 		t.Errorf("the last message has %d transforms, topic %s; want 3", binary.LittleEndian.Uint32([]byte(last.data[4:])), last.topic)
@@ -405,7 +406,7 @@ func TestStaticTransformsBounded(t *testing.T) {
 	a, b := conn("/tf_static", "tf2_msgs/TFMessage", "/a", true), conn("/tf_static", "tf2_msgs/TFMessage", "/b", true)
 	big := func(name string) []byte { return frames(name + strings.Repeat("x", 100_000)) }
 	all := []sent{{a, rosbag.Time{Sec: 1}, big("a")}, {b, rosbag.Time{Sec: 2}, big("b")}, {a, rosbag.Time{Sec: 3}, big("c")}, {b, rosbag.Time{Sec: 4}, big("d")}}
-	path, report := convert(t, ros2.Options{Storage: rosbag2.MCAP}, all)
+	path, report := convert(t, sink.Options{Storage: rosbag2.MCAP}, all)
 	_, messages := readAll(t, path)
 	var counts []uint32
 	for _, m := range messages {
@@ -426,7 +427,7 @@ func TestFiles(t *testing.T) {
 	for i := range 100 {
 		all = append(all, sent{c, rosbag.Time{Sec: uint32(i)}, str(strings.Repeat("x", 1000))})
 	}
-	each(t, func(t *testing.T, o ros2.Options) {
+	each(t, func(t *testing.T, o sink.Options) {
 		t.Helper()
 		o.FileBytes, o.Compression = 10_000, "none"
 		path, _ := convert(t, o, all)
@@ -449,7 +450,7 @@ func TestFiles(t *testing.T) {
 
 func TestEmpty(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o ros2.Options) {
+	each(t, func(t *testing.T, o sink.Options) {
 		t.Helper()
 		path, _ := convert(t, o, nil)
 		if rec, messages := readAll(t, path); len(messages) != 0 || len(rec.Files) != 1 {
@@ -462,8 +463,8 @@ func TestEmpty(t *testing.T) {
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	all := []sent{{conn("/x", "std_msgs/String", "/a", false), rosbag.Time{Sec: 1}, str("a")}, {conn("/y", "std_msgs/String", "/a", false), rosbag.Time{Sec: 1}, nil}}
-	_, want := convert(t, ros2.Options{Storage: rosbag2.MCAP}, all)
-	s, err := ros2.NewSink(t.Context(), nil, "run", ros2.Options{Storage: rosbag2.MCAP, Distro: mapping.Jazzy, Announced: announce(all)})
+	_, want := convert(t, sink.Options{Storage: rosbag2.MCAP}, all)
+	s, err := sink.New(t.Context(), nil, "run", sink.Options{Storage: rosbag2.MCAP, Distro: mapping.Jazzy, Announced: announce(all)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/ros2/db3"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
+	"github.com/gorosbag/gorosbag/internal/ros2/sink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -91,7 +92,7 @@ func TestRoundTrip(t *testing.T) {
 	for _, m := range all {
 		want = append(want, lineOf(m.conn, m.at, m.data))
 	}
-	each(t, func(t *testing.T, o ros2.Options) {
+	each(t, func(t *testing.T, o sink.Options) {
 		t.Helper()
 		o.FileBytes, o.Compression = 4000, "none" // several files
 		path, _ := convert(t, o, all)
@@ -146,7 +147,7 @@ func TestLatestReadsLittle(t *testing.T) { // not parallel: it counts allocation
 	for i := range 20_000 {
 		all = append(all, sent{[]*rosbag.Connection{a, b}[i%2], rosbag.Time{Sec: uint32(1 + i)}, str("x")})
 	}
-	path, _ := convert(t, ros2.Options{Storage: rosbag2.SQLite}, all)
+	path, _ := convert(t, sink.Options{Storage: rosbag2.SQLite}, all)
 	s := openSource(t, path, ros2.OpenOptions{})
 	at := rosbag.Time{Sec: 15_001}
 	var found []rosbag.Time
@@ -168,7 +169,7 @@ func TestLatestReadsLittle(t *testing.T) { // not parallel: it counts allocation
 func TestSpansOfDatabase(t *testing.T) {
 	t.Parallel()
 	a, b := conn("/a", "std_msgs/String", "/rosbag2", false), conn("/b", "std_msgs/String", "/rosbag2", false)
-	path, _ := convert(t, ros2.Options{Storage: rosbag2.SQLite}, []sent{
+	path, _ := convert(t, sink.Options{Storage: rosbag2.SQLite}, []sent{
 		{a, rosbag.Time{Sec: 1}, str("x")}, {b, rosbag.Time{Sec: 2}, str("x")}, {a, rosbag.Time{Sec: 3}, str("x")}, {b, rosbag.Time{Sec: 4}, str("x")},
 	})
 	s := openSource(t, path, ros2.OpenOptions{})
@@ -192,7 +193,7 @@ func TestNothingKept(t *testing.T) {
 	for i := range 50 {
 		all = append(all, sent{c, rosbag.Time{Sec: uint32(i)}, str(strings.Repeat(string(rune('a'+i%26)), 10))})
 	}
-	each(t, func(t *testing.T, o ros2.Options) {
+	each(t, func(t *testing.T, o sink.Options) {
 		t.Helper()
 		path, _ := convert(t, o, all)
 		var kept []*rosbag.Message
@@ -348,7 +349,7 @@ func TestBags(t *testing.T) {
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, o ros2.Options) {
+			each(t, func(t *testing.T, o sink.Options) {
 				t.Helper()
 				testBag(t, path, o)
 			})
@@ -356,7 +357,7 @@ func TestBags(t *testing.T) {
 	}
 }
 
-func testBag(t *testing.T, path string, o ros2.Options) {
+func testBag(t *testing.T, path string, o sink.Options) {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {

@@ -74,7 +74,7 @@ func (t *translated) note(counts mapping.Counts, err error) {
 	t.report.Counts.Add(counts)
 	if err != nil {
 		t.report.In++
-		t.report.failed(err)
+		t.report.Failed(err)
 	}
 }
 

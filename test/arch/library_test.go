@@ -66,6 +66,26 @@ func TestReadersAreLean(t *testing.T) {
 	}
 }
 
+// TestRobotsGetNoTests checks that what runs on robots links no package for tests: the MCAP library's writer does, and
+// only gobag writes MCAP files.
+func TestRobotsGetNoTests(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{"record", "play", "master"} {
+		cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/"+program)
+		cmd.Dir = root(t)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		packages := strings.Fields(string(out))
+		for _, unwanted := range []string{"testing", "github.com/foxglove/mcap/go/mcap"} {
+			if slices.Contains(packages, unwanted) {
+				t.Errorf("cmd/%s links %s", program, unwanted)
+			}
+		}
+	}
+}
+
 // TestNoReplace checks that go.mod says nothing that counts in the main module only: programs of others would be built
 // of other code.
 func TestNoReplace(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/files"
 	"github.com/gorosbag/gorosbag/internal/ros2"
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
+	"github.com/gorosbag/gorosbag/internal/ros2/sink"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -31,7 +32,7 @@ type Job struct {
 	Out     string             // the directory
 	Select  rewrite.Options    // but for those of job.Job.Copy
 	Finish  func(uint64) error // may reject the result before it gets its name
-	Storage ros2.Options
+	Storage sink.Options
 	Options
 }
 
@@ -47,7 +48,7 @@ func (r Job) Run(j *job.Job) error {
 		defer dir.Abort()
 	}
 	name := filepath.Base(filepath.Clean(r.Out))
-	out, err := ros2.NewSink(j.Ctx, dir, name, o)
+	out, err := sink.New(j.Ctx, dir, name, o)
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func ofRecording(dir string) func(string) bool {
 }
 
 // announced returns the connections of inputs as the output has them.
-func announced(in job.Inputs, o rewrite.Options) (all []ros2.Announced) {
+func announced(in job.Inputs, o rewrite.Options) (all []sink.Announced) {
 	for _, r := range in {
 		if r.Source == nil {
 			continue
@@ -117,15 +118,15 @@ func announced(in job.Inputs, o rewrite.Options) (all []ros2.Announced) {
 			if o.Rename != nil {
 				out = &rosbag.Connection{ID: c.ID, Topic: o.Rename(c), Header: c.Header}
 			}
-			all = append(all, ros2.Announced{Conn: out, Count: counts[c]})
+			all = append(all, sink.Announced{Conn: out, Count: counts[c]})
 		}
 	}
 	return all
 }
 
 // report prints what became of the messages, and says what is missing.
-func (r Job) report(j *job.Job, sink *ros2.Sink) error {
-	topics := sink.Report().Topics
+func (r Job) report(j *job.Job, out *sink.Sink) error {
+	topics := out.Report().Topics
 	for _, t := range topics {
 		if lost := t.Lost(); lost > 0 {
 			j.Lossy = true
@@ -139,7 +140,7 @@ func (r Job) report(j *job.Job, sink *ros2.Sink) error {
 	return r.print(j,
 		&report{
 			Out: r.Out, DryRun: r.DryRun, Distro: string(r.Storage.Distro), Storage: r.Storage.Storage,
-			Files: sink.Files(), topics: topics,
+			Files: out.Files(), topics: topics,
 		})
 }
 

@@ -1,4 +1,4 @@
-package ros2
+package sink
 
 import (
 	"bufio"

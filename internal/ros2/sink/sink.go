@@ -1,4 +1,4 @@
-package ros2
+package sink
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/gorosbag/gorosbag/internal/files"
+	"github.com/gorosbag/gorosbag/internal/ros2"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -59,10 +60,10 @@ type summary struct {
 	start, end uint64
 }
 
-// NewSink starts a recording with a name in dir, which the caller commits after Close. Without dir nothing is
+// New starts a recording with a name in dir, which the caller commits after Close. Without dir nothing is
 // written, and the report says what would be. The end of ctx interrupts
 // the start and the completion of files.
-func NewSink(ctx context.Context, dir *files.Dir, name string, o Options) (*Sink, error) {
+func New(ctx context.Context, dir *files.Dir, name string, o Options) (*Sink, error) {
 	m, err := mapping.New(o.Distro, mapping.Options{Rename: o.Rename})
 	if err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func (s *Sink) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 		s.cdr, err = r.convert.Append(s.cdr[:0], data, &r.Counts)
 	}
 	if err != nil {
-		r.failed(err)
+		r.Failed(err)
 		return nil // damage is reported, and the rest is converted
 	}
 	at := uint64(t.Sec)*1e9 + uint64(t.Nsec)
@@ -249,8 +250,8 @@ func (s *Sink) Abort() {
 }
 
 // Report returns what became of the messages so far.
-func (s *Sink) Report() *Report {
-	all := &Report{}
+func (s *Sink) Report() *ros2.Report {
+	all := &ros2.Report{}
 	for _, r := range s.plan.ordered {
 		all.Topics = append(all.Topics, r.TopicReport)
 	}

@@ -1,4 +1,4 @@
-package ros2
+package sink
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
+	"github.com/gorosbag/gorosbag/internal/ros2"
 	"github.com/gorosbag/gorosbag/internal/ros2/mapping"
 	"github.com/gorosbag/gorosbag/internal/ros2/rosbag2"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -21,7 +22,7 @@ type Announced struct {
 
 // route says how all messages of one topic and definition are converted.
 type route struct {
-	*TopicReport
+	*ros2.TopicReport
 	convert *mapping.To2 // nil: no message can be converted
 	topic   rosbag2.Topic
 	number  int         // of the topic in the plan
@@ -135,7 +136,7 @@ func (p *plan) of(c *rosbag.Connection) *route {
 // newRoute decides what becomes of a topic and definition.
 func (p *plan) newRoute(c *rosbag.Connection) *route {
 	latching := len(p.latching[c.Topic])
-	r := &route{TopicReport: &TopicReport{Topic: c.Topic, Type: c.Header.Type(), Latched: latching > 0}}
+	r := &route{TopicReport: &ros2.TopicReport{Topic: c.Topic, Type: c.Header.Type(), Latched: latching > 0}}
 	known, err := p.types.Of(c)
 	if err == nil {
 		r.convert, err = p.to2(c.Header.Type(), known.Definition)
