@@ -62,8 +62,6 @@ func parse(at place.Place) (*config, error) {
 		"endpoint":              new(string),
 		"rate_limiter_capacity": new(string), "awssdk": new(string), // of no use here
 	}
-	_, address := at.Endpoint()
-	c.pathStyle = address != "" // few stores other than Amazon's have a host name for each bucket
 	for key, values := range q {
 		value := values[0]
 		switch {
@@ -92,7 +90,10 @@ func parse(at place.Place) (*config, error) {
 			c.region)
 	}
 	c.bundle = cmp.Or(os.Getenv("AWS_CA_BUNDLE"), profile["ca_bundle"])
+	_, address := at.Endpoint()
 	if address = cmp.Or(address, profile["endpoint_url"]); address != "" {
+		// few stores other than Amazon's have a host name for each bucket
+		c.pathStyle = c.pathStyle || cmp.Or(q.Get("use_path_style"), q.Get("s3ForcePathStyle")) == ""
 		if c.endpoint, err = url.Parse(address); err != nil || c.endpoint.Host == "" {
 			return nil, at.Fail(nil,
 				"endpoint_url of the profile is not the address of a store: want http://HOST:PORT or https://HOST")

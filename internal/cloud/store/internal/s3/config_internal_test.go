@@ -57,8 +57,8 @@ func TestURLs(t *testing.T) {
 		"s3://bags?endpoint=https://h:80":                   "https://h:80/bags/a/b%20c.bag",
 		"s3://bags?endpoint=http://h:1&use_path_style=":     "http://h:1/bags/a/b%20c.bag",
 		"s3://bags?endpoint=https://h&use_path_style=false": "https://bags.h/a/b%20c.bag",
-		"s3://bags?profile=lan":                             "http://bags.minio.lan:9000/base/a/b%20c.bag",
-		"s3://bags?profile=lan&use_path_style=true":         "http://minio.lan:9000/base/bags/a/b%20c.bag",
+		"s3://bags?profile=lan":                             "http://minio.lan:9000/base/bags/a/b%20c.bag",
+		"s3://bags?profile=lan&use_path_style=false":        "http://bags.minio.lan:9000/base/a/b%20c.bag",
 		"s3://bags?profile=lan&endpoint=http://h":           "http://h/bags/a/b%20c.bag",
 		"s3://bags?awssdk=v2&rate_limiter_capacity=1&request_checksum_calculation=when_required&response_checksum_validation=when_supported&ssetype=AWS:KMS&kmskeyid=1&anonymous=true&role=arn:x&hostname_immutable=true": "https://s3.us-east-1.amazonaws.com/bags/a/b%20c.bag",
 
@@ -85,7 +85,7 @@ func TestURLs(t *testing.T) {
 	}
 	for variable, want := range map[string]string{
 		"AWS_REGION=eu-west-1": "https://bags.s3.eu-west-1.amazonaws.com/", "AWS_DEFAULT_REGION=eu-west-2": "https://bags.s3.eu-west-2.amazonaws.com/",
-		"AWS_ENDPOINT_URL=http://e:1": "http://e:1/bags/", "AWS_ENDPOINT_URL_S3=http://e:2": "http://e:2/bags/", "AWS_PROFILE=lan": "http://bags.minio.lan:9000/base/",
+		"AWS_ENDPOINT_URL=http://e:1": "http://e:1/bags/", "AWS_ENDPOINT_URL_S3=http://e:2": "http://e:2/bags/", "AWS_PROFILE=lan": "http://minio.lan:9000/base/bags/",
 	} {
 		name, value, _ := strings.Cut(variable, "=")
 		environment(t, map[string]string{"AWS_CONFIG_FILE": config, name: value})
