@@ -34,6 +34,7 @@ func TestDamageLog(t *testing.T) {
 		{Bag: "x.bag", Messages: 5, Err: corrupt(100)},
 		{Bag: "x.bag", Err: &rosbag.ReadError{Offset: 7, Err: errors.New("device gone")}},
 		{Bag: "x.bag", Err: &rosbag.LimitError{Offset: 9}},
+		{Bag: "z.mcap", Err: &rosbag.EncodingError{Topic: "/json", Encoding: "json"}},
 		{Bag: "x.bag", Err: rebuilt(200)},
 		{Bag: "x.bag", Err: rebuilt(200)},
 		{Bag: "x.bag", Err: fmt.Errorf("reading: %w", context.Canceled)},
@@ -50,15 +51,16 @@ func TestDamageLog(t *testing.T) {
 		"error bag is damaged, playing on after it x.bag 100 at most 5",
 		"error a part of the bag could not be read, playing on after it x.bag 7 an unknown number",
 		"error a chunk is larger than --max-chunk allows, playing on after it x.bag 9 an unknown number",
+		"error a topic is left out, playing the others z.mcap <nil> an unknown number",
 		"warn an index of the bag is damaged, its messages are played x.bag 200 <nil>",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
-	if n := len(d.Found()); n != 5 || d.RebuiltIndexes() != 1 {
-		t.Errorf("%d places, %d indexes; want 5 and 1", n, d.RebuiltIndexes())
+	if n := len(d.Found()); n != 6 || d.RebuiltIndexes() != 1 {
+		t.Errorf("%d places, %d indexes; want 6 and 1", n, d.RebuiltIndexes())
 	}
-	if c := d.Count(); c != (control.DamageCount{Places: 5, Messages: 11, Unknown: 2}) {
+	if c := d.Count(); c != (control.DamageCount{Places: 6, Messages: 11, Unknown: 3}) {
 		t.Errorf("count %+v", c)
 	}
 }
