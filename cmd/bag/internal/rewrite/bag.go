@@ -55,15 +55,11 @@ func (s *BagSink) CopyChunk(c rosbag.Chunk, as func(*rosbag.Connection) *rosbag.
 		return false, err
 	}
 	s.repeated.ordinary(c.End())
-	counts, payload := c.Counts()
-	s.uncompressedBytes += int64(payload)
-	for _, n := range counts {
-		s.uncompressedBytes += int64(n.Count) * messageOverhead
-	}
 	return true, nil
 }
 
-// Size returns the size of the bag so far. With compression, open chunks do not count.
+// Size returns the size so far of a bag whose messages were written one by one: a split, which asks for it,
+// copies no chunks. With compression, open chunks do not count.
 func (s *BagSink) Size() int64 {
 	if s.uncompressed {
 		return max(s.w.Size(), s.uncompressedBytes)

@@ -43,6 +43,9 @@ func TestChunksAreCopied(t *testing.T) {
 	repeated := func(t *testing.T, list ...said) []byte {
 		return bagOf(t, rosbag.Repeated{Count: 1, Time: rosbag.Time{Sec: list[0].sec}}, list...)
 	}
+	within := func(t *testing.T, list ...said) []byte {
+		return bagOf(t, rosbag.Repeated{Count: 1, Time: rosbag.Time{Sec: list[2].sec}}, list...)
+	}
 	plain := func(t *testing.T, list ...said) []byte { return bag(t, chunkOfThree, list...) }
 	for name, tt := range map[string]struct {
 		bag    func(*testing.T, ...said) []byte
@@ -64,6 +67,7 @@ func TestChunksAreCopied(t *testing.T) {
 		}}},
 		"edited":                       {inputs: [][]said{turns(10, 9)}, o: rewrite.Options{Edit: func(*rosbag.Connection) *rosbag.Edit { return nil }}},
 		"repeated":                     {bag: repeated, inputs: [][]said{turns(10, 9)}, want: 2},
+		"repeated, within a chunk":     {bag: within, inputs: [][]said{turns(10, 9)}, want: 2},
 		"repeated, of several":         {bag: repeated, inputs: [][]said{turns(10, 9), turns(30, 6)}},
 		"latched, at the end of chunk": {inputs: [][]said{turns(10, 9)}, o: rewrite.Options{Start: rosbag.Time{Sec: 13}, Latched: true}, want: 1},
 	} {

@@ -88,7 +88,7 @@ func publisherOf(c *rosbag.Connection) publisher { return publisher{c.Topic, c.H
 // inputs, so it is complete when the first message of the output is known.
 type cutStart struct {
 	o *Options
-	// the output has begun: nothing is collected any more
+	// the output has begun, or Options.Latched is not set: nothing is collected
 	begun bool
 	// of the inputs, as far as it is known
 	end rosbag.Time
@@ -108,7 +108,7 @@ func (s *cutStart) saw(t rosbag.Time) {
 
 // passed notes a message from before the start.
 func (s *cutStart) passed(m *rosbag.Message) {
-	if s.o.Latched && !s.begun {
+	if !s.begun {
 		s.state.note(m.Conn, m.Time, m.Data())
 	}
 }
@@ -119,7 +119,7 @@ func (s *cutStart) firstTold(input string, err error) bool {
 	if s.told[key] {
 		return false
 	}
-	if s.o.Latched && !s.begun {
+	if !s.begun {
 		if s.told == nil {
 			s.told = make(map[string]bool)
 		}
@@ -135,7 +135,7 @@ func (s *cutStart) begin(inputs []Input, first *rosbag.Message,
 	damaged func(input string, err error) error,
 ) ([]*latched, error) {
 	defer func() { s.begun, s.state = true, latchedState{} }()
-	if !s.o.Latched || s.o.Start.IsZero() || s.end.Before(s.o.Start) {
+	if s.begun || s.o.Start.IsZero() || s.end.Before(s.o.Start) {
 		return nil, nil
 	}
 	for _, in := range inputs {

@@ -21,7 +21,9 @@ type merge struct {
 }
 
 func newMerge(inputs []Input, o *Options, chunks bool) *merge {
-	m := &merge{o: o, inputs: inputs, repeated: make([]bool, len(inputs)), start: cutStart{o: o}}
+	m := &merge{
+		o: o, inputs: inputs, repeated: make([]bool, len(inputs)), start: cutStart{o: o, begun: !o.Latched},
+	}
 	var files []rosbag.File
 	for i, in := range inputs {
 		var f rosbag.File
@@ -75,7 +77,7 @@ func (w *walked) Next() (*rosbag.Message, error) {
 	}
 	m, err := w.Cursor.Next()
 	*w.repeated = err == nil && w.repeats.Is(m)
-	if w.repeats != nil && err == nil && m.Chunk != nil && !w.source.Info().Repeated.Time.Before(m.Time) {
+	if w.repeats != nil && err == nil && !w.source.Info().Repeated.Time.Before(m.Time) {
 		m.Chunk = nil // it may have repeated messages
 	}
 	return m, err

@@ -168,6 +168,24 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// TestConnectionsOfMergedBags: those that have the number of another one get the next numbers that are free.
+func TestConnectionsOfMergedBags(t *testing.T) {
+	t.Parallel()
+	a := bag(t, 1, said{"/a", "/x", 1, "1"}, said{"/b", "/x", 2, "2"}, said{"/c", "/x", 3, "3"})
+	b := bag(t, 1, said{"/d", "/x", 4, "4"}, said{"/e", "/x", 5, "5"}, said{"/f", "/x", 6, "6"})
+	out, _, err := copied(t, rewrite.Options{}, a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]rosbag.ConnID{}
+	for _, c := range open(t, out).Connections() {
+		ids[c.Topic] = c.ID
+	}
+	if d := cmp.Diff(map[string]rosbag.ConnID{"/a": 0, "/b": 1, "/c": 2, "/d": 3, "/e": 4, "/f": 5}, ids); d != "" {
+		t.Errorf("differs (-want +got):\n%s", d)
+	}
+}
+
 // watched is a bag in memory that notes when it is read.
 type watched struct {
 	*bytes.Reader
