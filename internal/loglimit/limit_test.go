@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -236,6 +237,51 @@ func TestMadeUp(t *testing.T) {
 			t.Errorf("an hour later %d kinds and %d peers are remembered", kinds, peers)
 		}
 	})
+}
+
+// TestForgotten: peers that said nothing for long make room for others, whose first lines are written at once.
+func TestForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, logs := observed()
+		for i := range 10_000 { // more than are remembered
+			log.Warn("refused", zap.String("topic", fmt.Sprint("/", i)))
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait() // for the timers that are due now
+		before := logs.Len()
+		for i := range 5 {
+			log.Warn("refused", zap.String("topic", fmt.Sprint("/later/", i)))
+		}
+		if n := logs.Len() - before; n != 5 {
+			t.Errorf("%d of the first 5 lines, an hour later", n)
+		}
+	})
+}
+
+// TestPace: the intervals double while a problem continues, and start anew after it was absent.
+func TestPace(t *testing.T) {
+	t.Parallel()
+	var p loglimit.Pace
+	at, begun := time.Unix(1000, 0), time.Unix(1000, 0)
+	var took []time.Duration
+	for range 300 { // five minutes
+		if p.Take(at) {
+			took = append(took, at.Sub(begun)/time.Second)
+		}
+		at = at.Add(time.Second)
+	}
+	if want := []time.Duration{0, 10, 30, 70, 130, 190, 250}; !slices.Equal(took, want) {
+		t.Errorf("reports at %d, want %d", took, want)
+	}
+	at = at.Add(time.Hour)
+	for _, tt := range []struct {
+		after time.Duration
+		want  bool
+	}{{0, true}, {loglimit.Interval - 1, false}, {loglimit.Interval, true}} {
+		if got := p.Take(at.Add(tt.after)); got != tt.want {
+			t.Errorf("an hour later, after %v: %v", tt.after, got)
+		}
+	}
 }
 
 // TestLines: no line is longer than 4 kB, for any parts, and a shortened line says how much was

@@ -23,8 +23,8 @@ func (p *Pace) Take(now time.Time) bool {
 	if !p.Ready(now) {
 		return false
 	}
-	// the problem is new, or was absent for a while
-	if p.wait *= 2; p.wait == 0 || now.Sub(p.next) >= MaxInterval {
+	// the problem is new, then next is zero, or was absent for a while
+	if p.wait *= 2; now.Sub(p.next) >= MaxInterval {
 		p.wait = Interval
 	}
 	p.wait = min(p.wait, MaxInterval)
