@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/internal/ros/stdmsg"
 	"github.com/gorosbag/gorosbag/player/internal/follow"
@@ -55,6 +56,46 @@ func TestStampsAreNotZero(t *testing.T) {
 	} {
 		if got := sinceEpoch(d); got != want {
 			t.Errorf("%v: %v, want %v", d, got, want)
+		}
+	}
+}
+
+// A message that does not fit its definition is published as it was recorded; the first one is said.
+func TestStampsThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zap.WarnLevel)
+	s := stamper{clock: func() time.Duration { return 1e18 }, head: transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}}).Head(), log: zap.New(core)}
+	to := &Topic{Topic: &plan.Topic{Name: "/tf", Stamps: testplay.StampsOf(t, testplay.TFDefinition())}}
+	m := Message{Frame: testplay.Framed([]byte{1, 2}), Recorded: testplay.Base}
+	for n := range 3 {
+		if got := s.stamp(to, &m); &got[0] != &m.Frame[0] || to.unstamped != uint64(n+1) {
+			t.Errorf("message %d: %x, %d are not stamped", n, got, to.unstamped)
+		}
+	}
+	if all := logs.All(); len(all) != 1 || all[0].ContextMap()["topic"] != "/tf" {
+		t.Errorf("logged: %v", all)
+	}
+}
+
+// The skew of another clock is that of its message that took the least time to arrive.
+func TestClockSkews(t *testing.T) {
+	t.Parallel()
+	var c clockSkews
+	for _, step := range []struct{ behind, want time.Duration }{
+		{0, 0},
+		{maxLatency, 0},
+		{-maxLatency, 0},
+		{time.Hour, time.Hour},
+		{time.Hour + maxSkewChange, time.Hour}, // took longer
+		{time.Hour - 300*ms, time.Hour - 300*ms},
+		{time.Hour, time.Hour - 300*ms},
+		{-time.Hour, -time.Hour}, // a third clock
+		{-time.Hour + 5*ms, -time.Hour},
+		{time.Hour, time.Hour - 300*ms},
+		{time.Hour + maxSkewChange, time.Hour + maxSkewChange}, // a clock of its own
+	} {
+		if got := c.of(step.behind); got != step.want {
+			t.Errorf("%v behind: skew %v, want %v", step.behind, got, step.want)
 		}
 	}
 }

@@ -23,10 +23,7 @@ func (p *Plan) Density(zero rosbag.Time, length time.Duration, n int) []uint64 {
 					count += uint64(c.Count)
 				}
 			}
-			if count > 0 {
-				spread(sum, float64(span.Start.Sub(zero))/part, float64(span.End.Sub(zero))/part,
-					float64(count))
-			}
+			spread(sum, float64(span.Start.Sub(zero))/part, float64(span.End.Sub(zero))/part, float64(count))
 		}
 	}
 	out := make([]uint64, n)

@@ -594,6 +594,28 @@ func TestPauseTopics(t *testing.T) {
 	}
 }
 
+// TestClockTopics: the messages of all topics, or of those that are named, bring the clock forward.
+func TestClockTopics(t *testing.T) {
+	t.Parallel()
+	bag := selectBag(t)
+	for named, want := range map[string][]string{"": {"/a", "/a/b", "/ab", "/cam1/image", "/cam2/image", "rel"}, "ab": {"/ab"}, "/a": {"/a"}, "/none": nil} {
+		var o Options
+		if named != "" {
+			o.ClockTopics = []string{named}
+		}
+		p, _ := madePlan(t, o, bag)
+		var got []string
+		for r := range p.routes() {
+			if r.Clocked && !slices.Contains(got, r.Conn.Topic) {
+				got = append(got, r.Conn.Topic)
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", named, got, want)
+		}
+	}
+}
+
 // The reader copies only frames that get stamps and are published once.
 func TestCopyStamped(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/testplay"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // remoteFile is an object in a store with an infinitely fast link, of which blocks are fetched.
@@ -93,4 +94,39 @@ func TestRemoteReadAhead(t *testing.T) { // not parallel: a bag of 157 MB in mem
 		cancel()
 		synctest.Wait()
 	})
+}
+
+// sized is a bag of a size.
+type sized struct {
+	rosbag.Indexed
+	info rosbag.Info
+}
+
+func (s sized) Info() rosbag.Info { return s.info }
+
+// TestFirstAheadBytes: before the first message a hundredth of all bags in stores is read ahead, at least 1 MiB and at most
+// what the queue holds.
+func TestFirstAheadBytes(t *testing.T) {
+	t.Parallel()
+	const mib = 1 << 20
+	local := sized{info: rosbag.Info{Size: 5000 * mib}}
+	remote := func(size int64) sized { return sized{info: rosbag.Info{Size: size, Remote: true}} }
+	for name, tt := range map[string]struct {
+		bags []sized
+		want int
+	}{
+		"no store": {[]sized{local}, maxAheadBytes},
+		"one":      {[]sized{remote(500 * mib)}, 5 * mib},
+		"more":     {[]sized{remote(500 * mib), local, remote(200 * mib)}, 7 * mib},
+		"small":    {[]sized{remote(5 * mib)}, mib},
+		"large":    {[]sized{remote(5000 * mib), remote(mib)}, maxAheadBytes},
+	} {
+		p := new(plan.Plan)
+		for _, b := range tt.bags {
+			p.Bags = append(p.Bags, &plan.Bag{Source: b})
+		}
+		if got := firstAheadBytes(p); got != tt.want {
+			t.Errorf("%s: %d bytes, want %d", name, got, tt.want)
+		}
+	}
 }
