@@ -19,7 +19,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bags/diff/report"
+	"github.com/gorosbag/gorosbag/internal/ros/msgdiff"
 	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
 var seed = flag.Uint64("seed", 1, "of the random tests")
@@ -366,6 +368,114 @@ func TestEnd(t *testing.T) {
 	}})
 	if err != nil || !r.Same || r.Complete || told != 2 {
 		t.Errorf("%v, told %d times: %+v", err, told, r)
+	}
+}
+
+// TestDamageOfOneBag: a comparison is complete if all of both bags could be read.
+func TestDamageOfOneBag(t *testing.T) {
+	t.Parallel()
+	sound := write(t, numbered("/x", "/n", 100, 0, 1))
+	torn := sound[:len(sound)/2]
+	for name, tt := range map[string]struct {
+		a, b []byte
+		want bool
+	}{"none": {sound, sound, true}, "A": {torn, sound, false}, "B": {sound, torn, false}, "both": {torn, torn, false}} {
+		if r, _ := compared(t, tt.a, tt.b, maxKept, Options{}); r.Complete != tt.want {
+			t.Errorf("damage of %s: complete: %v", name, r.Complete)
+		}
+	}
+}
+
+// TestCopies: a bag whose messages come at the times of the other one is a copy, if these are half of them or more.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	list := numbered("/x", "/n", 10, 0, 10)
+	shifted := func(n int) []said {
+		other := slices.Clone(list)
+		for i := range n {
+			other[9-i].ms++
+		}
+		return other
+	}
+	for name, tt := range map[string]struct {
+		a, b []said
+		want bool
+	}{
+		"equal":                      {list, list, true},
+		"a part":                     {list, list[3:6], true},
+		"half":                       {list, shifted(5), true},
+		"less than half":             {list, shifted(6), false},
+		"one message":                {list, shifted(9), false},
+		"none":                       {list, shifted(10), false},
+		"one after the other":        {list[:5], list[5:], false},
+		"the other topic goes on":    {append(numbered("/y", "/n", 1, 200, 1), list...), numbered("/x", "/n", 1, 150, 1), false},
+		"longer than what is looked": {numbered("/x", "/n", 2000, 0, 10), numbered("/x", "/n", 600, 0, 10), true},
+		"of longer ones":             {numbered("/x", "/n", 2000, 0, 10), append(numbered("/x", "/n", 400, 1, 10), numbered("/x", "/n", 1000, 4000, 10)...), false},
+	} {
+		a, b := open(t, write(t, tt.a)), open(t, write(t, tt.b))
+		keep := func(c *rosbag.Connection) bool { return c.Topic == "/x" }
+		for _, bags := range [][2]rosbag.Source{{a, b}, {b, a}} {
+			if got := copies(t.Context(), bags, keep); got != tt.want {
+				t.Errorf("%s: %v", name, got)
+			}
+		}
+	}
+}
+
+// TestCompareTexts: long texts are shown from shortly before where they differ.
+func TestCompareTexts(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("0123456789", 10)
+	for _, tt := range []struct{ a, b, wantA, wantB string }{
+		{"", "x", `""`, `"x"`},
+		{long[:30] + "a", long[:30] + "b", `"` + long[:30] + `a"`, `"` + long[:30] + `b"`},
+		{long + "a", long + "b", `..."` + long[:20] + `a"`, `..."` + long[:20] + `b"`},
+		{long[:20] + "a" + long, long[:20] + "b" + long, `"` + long[:20] + "a" + long[:39] + `..."`, `"` + long[:20] + "b" + long[:39] + `..."`},
+		{"ä" + long[:19] + "a" + long, "ä" + long[:19] + "b" + long, `..."` + long[:19] + "a" + long[:40] + `..."`, `..."` + long[:19] + "b" + long[:40] + `..."`},
+	} {
+		if a, b := compareTexts(tt.a, tt.b); a != tt.wantA || b != tt.wantB {
+			t.Errorf("%s and %s,\nwant %s and %s", a, b, tt.wantA, tt.wantB)
+		}
+	}
+}
+
+// TestCompareValues: what differs is said so that it can be told apart.
+func TestCompareValues(t *testing.T) {
+	t.Parallel()
+	le := binary.LittleEndian
+	words := func(words ...uint32) (b []byte) {
+		for _, w := range words {
+			b = le.AppendUint32(b, w)
+		}
+		return b
+	}
+	for _, tt := range []struct {
+		typeA, typeB string
+		a, b         []byte
+		want         report.Change
+	}{
+		{"time x", "time x", words(1, 5), words(1, 999_999_999), report.Change{Path: "x", A: "1.000000005", B: "1.999999999"}},
+		{"time x", "time x", words(1, 1_000_000_000), words(2, 0), report.Change{Path: "x", A: "1 s and 1000000000 ns", B: "2.000000000"}},
+		{"duration x", "duration x", words(1, 5), words(1, 0), report.Change{Path: "x", A: "1.000000005s", B: "1s"}},
+		{"int32 x", "uint32 x", words(1), words(2), report.Change{Path: "x", A: "1 (int32)", B: "2 (uint32)"}},
+		{"int32 x", "int32 y", words(1), words(1), report.Change{Path: "x", A: "1", B: "absent"}},
+		{"bool x", "bool x", []byte{1}, []byte{2}, report.Change{Path: "x", A: "true", B: "true", Note: "by other bytes"}},
+	} {
+		a, errA := rosmsg.Parse("p/A", tt.typeA)
+		b, errB := rosmsg.Parse("p/A", tt.typeB)
+		if err := errors.Join(errA, errB); err != nil {
+			t.Fatal(err)
+		}
+		var all []report.Change
+		for d, err := range msgdiff.All(a.Message(tt.a), b.Message(tt.b)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, compareValues(d))
+		}
+		if len(all) == 0 || all[0] != tt.want {
+			t.Errorf("%s and %s: %+v, want %+v", tt.typeA, tt.typeB, all, tt.want)
+		}
 	}
 }
 

@@ -513,6 +513,20 @@ func TestJSON(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("differs (-want +got):\n%s", d)
 	}
+	once := decode(t, infoOf(t, bag(t, "/t", times[0]), true))["topics"].([]any)[0].(map[string]any)
+	if v, ok := once["frequency"]; v != nil || !ok {
+		t.Errorf("the frequency of one message is %v, want null", v)
+	}
+	i, err := info.New("x.bag", read(t, bag(t, "/t", times[0])), info.Options{Details: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	once = decode(t, i)["topics"].([]any)[0].(map[string]any)
+	for key, want := range map[string]bool{"bytes": true, "gaps": true, "longest_gap": false, "longest_gap_start": false} {
+		if v, ok := once[key]; ok != want {
+			t.Errorf("%s of one message is %v", key, v)
+		}
+	}
 	empty := decode(t, infoOf(t, bag(t, "/t"), true))
 	for _, key := range []string{"start", "end", "duration"} {
 		if v, ok := empty[key]; v != nil || !ok {

@@ -138,3 +138,23 @@ func TestNotes(t *testing.T) {
 		}
 	}
 }
+
+// TestManyNotes: the text shows a hundred notes and marks, and says how many there are more.
+func TestManyNotes(t *testing.T) {
+	t.Parallel()
+	i := info.Info{Found: note.Found{Notes: make([]note.Note, 107), Marks: make([]note.Mark, 102), More: 3}}
+	var text bytes.Buffer
+	if err := i.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	_, notes, _ := strings.Cut(text.String(), "notes:")
+	notes, marks, _ := strings.Cut(notes, "marks:")
+	for _, tt := range []struct {
+		what, text string
+		more       string
+	}{{"notes", notes, "and 7 more;"}, {"marks", marks, "and 5 more;"}} {
+		if lines := strings.Split(strings.TrimSpace(tt.text), "\n"); len(lines) != 101 || !strings.Contains(lines[100], tt.more) {
+			t.Errorf("%d lines of %s, the last is %q", len(lines), tt.what, lines[len(lines)-1])
+		}
+	}
+}

@@ -119,6 +119,19 @@ func TestSample(t *testing.T) {
 	}
 }
 
+// TestSampleOfOneMoment: messages of one time have no frequency.
+func TestSampleOfOneMoment(t *testing.T) {
+	t.Parallel()
+	at := rosbag.Time{Sec: 1}
+	i, err := info.New("x.bag", read(t, bag(t, "/t", at, at, at)), info.Options{Sample: 1, Frequencies: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i.Sampled != 1 || i.Topics[0].Frequency != 0 {
+		t.Errorf("%d chunks are sampled, frequency %v", i.Sampled, i.Topics[0].Frequency)
+	}
+}
+
 // sums are the figures of the compression, as numbers that may be compared approximately.
 func sums(i *info.Info) [][3]float64 {
 	var list [][3]float64

@@ -194,6 +194,47 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// TestDefinitionsOfSeveral: what one connection lacks does not hide damage of the next one.
+func TestDefinitionsOfSeveral(t *testing.T) {
+	t.Parallel()
+	wrong := rosbag.Header{ownType, {Key: "md5sum", Value: "0123"}, stringHeader[2]}
+	anySum := rosbag.Field{Key: "md5sum", Value: "*"}
+	for name, tt := range map[string]struct {
+		before rosbag.Header
+		want   int // damages
+	}{
+		"any type":                           {rosbag.Header{{Key: "type", Value: "*"}, anySum, {Key: "message_definition", Value: ""}}, 1},
+		"any md5sum":                         {rosbag.Header{ownType, anySum, stringHeader[2]}, 1},
+		"any md5sum, and no syntax":          {rosbag.Header{ownType, anySum, {Key: "message_definition", Value: "no field\n"}}, 1},
+		"any md5sum, the definition of ROS":  {rosbag.Header{stringHeader[0], anySum}, 1},
+		"no definition":                      {rosbag.Header{ownType, stringHeader[1]}, 1},
+		"no definition, that of ROS is used": {rosbag.Header{stringHeader[0], stringHeader[1]}, 1},
+		"no syntax":                          {rosbag.Header{ownType, stringHeader[1], {Key: "message_definition", Value: "no field\n"}}, 2},
+	} {
+		var f file
+		w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, h := range []rosbag.Header{tt.before, wrong} {
+			c, err := w.AddConnection([]string{"/before", "/wrong"}[i], h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Write(c, rosbag.Time{Sec: 1}, []byte("\x04\x00\x00\x00text")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r := checkBag(t, f.b, check.Options{})
+		if n := len(r.Damage); n != tt.want || !strings.HasPrefix(r.Damage[n-1].What, "connection 1, /wrong: the md5sum of its definition") {
+			t.Errorf("after %s: %+v", name, r.Damage)
+		}
+	}
+}
+
 // TestOutOfOrder: messages that are earlier than the one before on their connection are counted, those of each
 // connection for itself. Marks are dated back to what they are about.
 func TestOutOfOrder(t *testing.T) {
