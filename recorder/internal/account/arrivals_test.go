@@ -1,8 +1,12 @@
 package account
 
 import (
+	"encoding/binary"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestArrivalsOfTheClock: nobody waits for messages of the clock that the recording goes by, whatever the name that it has in
@@ -21,5 +25,23 @@ func TestArrivalsOfTheClock(t *testing.T) {
 		if got.Held {
 			t.Errorf("%s is held without a clock", got.Topic)
 		}
+	}
+}
+
+// TestArrivalsStamp: the stamp of a topic is that of the first message of the last run.
+func TestArrivalsStamp(t *testing.T) {
+	t.Parallel()
+	a := New(nil, false)
+	c := a.Connect(a.AddTopic("/t", "/t", time.Time{}), rosbag.Header(testlink.Info("/t", "/p").Header))
+	c.stamped = true
+	stamp := time.Unix(1<<31+5, 999_999_999)
+	frame := testlink.Frame(1, 0, 16)
+	binary.LittleEndian.PutUint32(frame[8:], uint32(stamp.Unix()))
+	binary.LittleEndian.PutUint32(frame[12:], uint32(stamp.Nanosecond()))
+	now := time.Now()
+	c.Came(now, 1, frame)
+	got := a.Arrivals(nil, false, "")[0]
+	if got.Stamp != stamp.UnixNano() || !got.Stamped.Equal(now) || got.Messages != 1 {
+		t.Errorf("%+v, want the stamp %d", got, stamp.UnixNano())
 	}
 }

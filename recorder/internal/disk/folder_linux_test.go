@@ -115,3 +115,13 @@ func TestReserveFromTheMiddle(t *testing.T) {
 		t.Errorf("1 MiB takes %d bytes of the disk, and the file has %d", room, st.Size)
 	}
 }
+
+// TestNoInodes: a file system that has no numbered inodes, as /proc, can hold files.
+func TestNoInodes(t *testing.T) {
+	t.Parallel()
+	for _, dir := range []string{t.TempDir(), "/proc", "/nowhere"} {
+		if NoInodes(dir) {
+			t.Errorf("%s has no inodes left", dir)
+		}
+	}
+}

@@ -60,6 +60,10 @@ func TestLog(t *testing.T) {
 				"info a publisher is back; publisher /p; times 1; topic /t; without 1.2s",
 			},
 		},
+		"a publisher that is back": {
+			intake.News{Publishers: []account.PublisherNews{{Topic: "/t", Publisher: "/p", News: loss.News{Back: 1, Without: time.Second}}}},
+			[]string{"info a publisher is back; publisher /p; times 1; topic /t; without 1s"},
+		},
 		"waits": {
 			intake.News{Waits: []account.WaitNews{{Topic: "/a", Took: 5 * time.Second}, {Topic: "/b", Took: 6 * time.Second, Over: true}}},
 			[]string{"warn a publisher is held up, as --overflow block asks; for 5s; topic /a", "info a publisher goes on; for 6s; topic /b"},
@@ -68,10 +72,12 @@ func TestLog(t *testing.T) {
 			intake.News{Drops: []account.Drops{
 				{Topic: "/a", Cause: control.DropBufferFull, Messages: 7},
 				{Topic: "/b", Cause: control.DropOversize, Messages: 1, BufferNeeded: 5<<20 + 1},
+				{Topic: "/c", Cause: control.DropOversize, Messages: 1, BufferNeeded: 5 << 20},
 			}},
 			[]string{
 				"warn messages dropped; cause " + control.DropBufferFull.String() + "; messages 7; topic /a",
 				"warn messages dropped; cause " + control.DropOversize.String() + "; messages 1; needed -b 6; topic /b",
+				"warn messages dropped; cause " + control.DropOversize.String() + "; messages 1; needed -b 5; topic /c",
 			},
 		},
 	} {

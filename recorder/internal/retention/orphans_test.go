@@ -11,6 +11,8 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/disk"
 )
 
 // crash leaves the bag that a run writes as the death of a recorder does, and returns the name of the file.
@@ -190,6 +192,28 @@ func TestOriginalsGoFirst(t *testing.T) {
 			t.Errorf("%s: %d files count as deleted before they were recovered", name, r.r.Unrecovered())
 		}
 		r.end()
+	}
+}
+
+// TestOldestOriginalGoesFirst: of several originals the one of the oldest recording goes first.
+func TestOldestOriginalGoesFirst(t *testing.T) {
+	t.Parallel()
+	r := New(Limits{Bytes: 1}, zap.NewNop(), nil, keepNone)
+	s, now := testSeries(t, t.TempDir()), time.Now()
+	bag := func(original bool) *Retained {
+		return &Retained{Place: disk.Place{Name: "x.bag", Folder: s.Dir}, original: original, bytes: 10, closed: now}
+	}
+	for name, tt := range map[string]struct {
+		files []*Retained
+		want  int
+	}{
+		"first":       {[]*Retained{bag(true), bag(true), bag(false)}, 0},
+		"later":       {[]*Retained{bag(false), bag(true), bag(true)}, 1},
+		"no original": {[]*Retained{bag(false), bag(false)}, 0},
+	} {
+		if r.files = tt.files; r.next(now, false) != tt.want {
+			t.Errorf("%s: %d goes first, want %d", name, r.next(now, false), tt.want)
+		}
 	}
 }
 

@@ -60,6 +60,7 @@ func TestBackdate(t *testing.T) {
 		"to before the file":     {0, 0, -time.Hour, 40 * time.Second},
 		"to before a start":      {50 * time.Second, 0, 10 * time.Second, 50 * time.Second},
 		"into the future":        {0, 0, time.Hour, 100 * time.Second},
+		"a little after them":    {0, 20 * time.Second, 90 * time.Second, 90 * time.Second},
 		"to before its messages": {0, 95 * time.Second, 90 * time.Second, 95 * time.Second},
 	} {
 		r := New(Options{}, begun, 0)

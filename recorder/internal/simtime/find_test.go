@@ -1,8 +1,15 @@
 package simtime_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,6 +107,34 @@ func TestFindLate(t *testing.T) {
 				t.Errorf("logged: %v", logs.All())
 			}
 		})
+	}
+}
+
+// TestFindLaterStill: a master that does not answer at first is asked again.
+func TestFindLaterStill(t *testing.T) {
+	t.Parallel()
+	g := testgraph.New(t)
+	g.Params = map[string]any{"/use_sim_time": true}
+	master, err := url.Parse(g.URI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Int64
+	pass := httputil.NewSingleHostReverseProxy(master)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || bytes.Contains(body, []byte("/use_sim_time")) && asked.Add(1) == 1 {
+			http.Error(w, "not now", http.StatusServiceUnavailable)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		pass.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	core, logs := observer.New(zap.ErrorLevel)
+	simtime.FindLate(t.Context(), nodeOf(t, server.URL), zap.New(core))
+	if logs.Len() != 1 || asked.Load() != 2 {
+		t.Errorf("asked %d times, logged: %v", asked.Load(), logs.All())
 	}
 }
 
