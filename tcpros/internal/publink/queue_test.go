@@ -509,6 +509,11 @@ func TestDroppedOnLinksThatEnded(t *testing.T) {
 	if n := p.Dropped(); n != 3 || len(p.links) != 0 {
 		t.Errorf("%d dropped with %d links, want 3 and none", n, len(p.links))
 	}
+	p.closed = true
+	p.Source(false).Publish([]byte("late"))
+	if n := p.Dropped(); n != 4 {
+		t.Errorf("%d dropped with a frame that came after the end, want 4", n)
+	}
 }
 
 // A link is flushed if Link.end was called and the link was not closed before everything was

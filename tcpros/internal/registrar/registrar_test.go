@@ -2,13 +2,16 @@ package registrar
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
@@ -101,4 +104,80 @@ func TestUnheard(t *testing.T) {
 			t.Errorf("%s: told at %d, want %d", name, told, tc.want)
 		}
 	}
+}
+
+// TestAllLostRegistrationsAreSeen: also while others wait for their turn.
+func TestAllLostRegistrationsAreSeen(t *testing.T) {
+	t.Parallel()
+	r := newTestRegistrar()
+	const each = 30
+	for i := range 2 * each {
+		k := rosapi.Key{Kind: rosapi.Publisher, Name: fmt.Sprint("/", i)}
+		r.Add(k, "a/A", 0, nil)
+		r.book.entries[k].registered = i < each
+	}
+	if _, lost := r.book.compare(nil, "/me"); !lost || r.book.anyRegistered(false) {
+		t.Errorf("lost: %v, of %d registrations some still count as registered", lost, each)
+	}
+}
+
+// TestConfirmed: a registration is confirmed from the answer of the master on, until it is removed.
+func TestConfirmed(t *testing.T) {
+	t.Parallel()
+	r := newTestRegistrar()
+	k := rosapi.Key{Kind: rosapi.Subscriber, Name: "/t"}
+	check := func(what string, publishers int, want bool) {
+		t.Helper()
+		if n, ok := r.book.confirmed(k); n != publishers || ok != want {
+			t.Errorf("%s: %v, %d publishers", what, ok, n)
+		}
+	}
+	check("unknown", 0, false)
+	r.Add(k, "*", 0, stuckLink{})
+	check("not registered", 0, false)
+	e := r.book.entries[k]
+	e.tried, e.registered, e.confirmed = true, true, []string{"http://a:1/", "http://b:1/"}
+	check("registered", 2, true)
+	r.Remove(k)
+	check("removed", 0, false)
+}
+
+// TestLoopbackIsSaid: once, with the first registration.
+func TestLoopbackIsSaid(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zap.InfoLevel)
+	r := New(Options{Log: zap.New(core), Timing: DefaultTiming(), LoopbackDefault: true})
+	for _, name := range []string{"/a", "/b"} {
+		r.Add(rosapi.Key{Kind: rosapi.Publisher, Name: name}, "a/A", 0, nil)
+		if n := logs.Len(); n != 1 {
+			t.Errorf("%d lines after %s", n, name)
+		}
+	}
+}
+
+// TestMasterThatComesAndGoes: what is logged says how often contact was lost without a line.
+func TestMasterThatComesAndGoes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		core, logs := observer.New(zap.InfoLevel)
+		r := New(Options{Log: zap.New(core), Timing: DefaultTiming(), Master: &rosapi.Master{}})
+		for i := range 3 {
+			r.failed(t.Context(), errors.New("no answer"))
+			if r.failed(t.Context(), errors.New("no answer")); r.id.failures != 2 || r.Up() {
+				t.Errorf("time %d: %d failures in a row, up: %v", i, r.id.failures, r.Up())
+			}
+			if r.succeeded(); r.id.failures != 0 || !r.Up() {
+				t.Errorf("time %d: %d failures after an answer, up: %v", i, r.id.failures, r.Up())
+			}
+		}
+		time.Sleep(loglimit.Interval)
+		r.failed(t.Context(), errors.New("no answer"))
+		all := logs.FilterLevelExact(zap.ErrorLevel).All()
+		if len(all) != 2 {
+			t.Fatalf("logged: %v", logs.All())
+		}
+		if _, ok := all[0].ContextMap()["times before"]; ok || all[1].ContextMap()["times before"] != int64(2) {
+			t.Errorf("logged: %v, then %v", all[0].ContextMap(), all[1].ContextMap())
+		}
+	})
 }
