@@ -24,8 +24,8 @@ func (w *Writer) CopyChunk(
 		return false, rosbag.ErrClosed
 	case w.failed() != nil:
 		return false, w.failed()
-	case !ok || whole.Compression != w.o.Compression || whole.Bytes < want/2 || whole.Bytes > 2*want &&
-		len(whole.Entries) > 1:
+	case !ok || whole.OfMCAP() || whole.Compression != w.o.Compression || whole.Bytes < want/2 ||
+		whole.Bytes > 2*want && len(whole.Entries) > 1:
 		return false, nil
 	}
 	for i := range whole.Slots {

@@ -25,7 +25,8 @@ type Message struct {
 type Chunk interface {
 	// Counts has the number of messages of each connection, and Payload their bytes together.
 	Counts() (list []ConnCount, payload uint64)
-	// End is the time of the last message.
+	// Start and End are the times of the first and the last message.
+	Start() Time
 	End() Time
 	// Pass makes Next go on after the chunk.
 	Pass()

@@ -307,7 +307,8 @@ func (f *translatedFile) wanted(keep func(*rosbag.Connection) bool) func(*rosbag
 // Cursor returns a cursor over messages of ROS 1.
 func (f *translatedFile) Cursor(q rosbag.Query) rosbag.Cursor {
 	reuse := q.Reuse
-	q.Keep, q.Reuse, q.Memory = f.wanted(q.Keep), true, nil // messages are copied
+	// messages are copied
+	q.Keep, q.Reuse, q.Memory, q.Chunks = f.wanted(q.Keep), true, nil, false
 	return &translatedCursor{
 		f: f, raw: f.raw.Cursor(q), packed: packed.Decoder{MaxBytes: f.maxBytes},
 		reuse: reuse,

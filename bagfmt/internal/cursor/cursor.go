@@ -85,6 +85,9 @@ func New(bag *table.Table, q rosbag.Query) *Cursor {
 // left. Each fault is reported once, so that the end is always reached. A
 // *CorruptError with Recovered set lost nothing: all messages of the chunk follow.
 func (c *Cursor) Next() (*rosbag.Message, error) {
+	if c.whole.undone != nil {
+		c.whole.redo()
+	}
 	if c.run == 0 {
 		if err := c.advance(); err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
@@ -20,6 +21,8 @@ type Whole struct {
 	Bytes       int64  // of the unpacked data
 
 	cursor *Cursor
+	mcap   chunk.MCAP  // of an MCAP file
+	undone *load.Chunk // its frames are undone
 	// number in Slots, by index in Table.Conns
 	slots map[int32]int32
 	// connection records that were found equal to what the bag says, by index in Table.Conns
@@ -30,21 +33,15 @@ type Whole struct {
 // gives out, in its order, and nothing else but the records of these connections.
 func (w *Whole) read(c *Cursor, x *load.Chunk) bool {
 	bag, p := c.bag, &x.Place
-	if bag.MCAP != nil || bag.Chunks[x.Number].Kind != table.KindChunk || p.Decrypter != nil || p.Torn {
+	if bag.MCAP != nil {
+		return w.readMCAP(c, x)
+	}
+	if bag.Chunks[x.Number].Kind != table.KindChunk || p.Decrypter != nil || p.Torn {
 		return false
 	}
-	w.cursor, w.Compression, w.Stored, w.Bytes = c, p.Compression, x.Stored, int64(len(x.Data))
-	if w.Compression == rosbag.CompressionNone {
-		w.Stored = x.Data
-	}
-	if int64(len(w.Stored)) != p.Stored { // Options.Cache had the data
+	if !w.begin(c, x) {
 		return false
 	}
-	if w.slots == nil {
-		w.slots, w.records = make(map[int32]int32), make(map[int32][]byte)
-	}
-	clear(w.slots)
-	w.Entries, w.Slots, w.Used, w.Recorded = w.Entries[:0], w.Slots[:0], w.Used[:0], w.Recorded[:0]
 	rest := x.Entries
 	for b := x.Data; len(b) > 0; {
 		at := len(x.Data) - len(b)
@@ -75,6 +72,20 @@ func (w *Whole) read(c *Cursor, x *load.Chunk) bool {
 	}
 	return len(rest) == 0 &&
 		!slices.ContainsFunc(w.Slots, func(s wire.IndexSlot) bool { return s.Count == 0 })
+}
+
+// begin makes w the chunk x, without messages so far. It reports false if what is stored was not read.
+func (w *Whole) begin(c *Cursor, x *load.Chunk) bool {
+	w.cursor, w.Compression, w.Stored, w.Bytes = c, x.Place.Compression, x.Stored, int64(len(x.Data))
+	if w.Compression == rosbag.CompressionNone {
+		w.Stored = x.Data
+	}
+	if w.slots == nil {
+		w.slots, w.records = make(map[int32]int32), make(map[int32][]byte)
+	}
+	clear(w.slots)
+	w.Entries, w.Slots, w.Used, w.Recorded = w.Entries[:0], w.Slots[:0], w.Used[:0], w.Recorded[:0]
+	return int64(len(w.Stored)) == x.Place.Stored // Options.Cache may have had the data
 }
 
 // slot returns the slot of a connection.
@@ -117,7 +128,7 @@ func (w *Whole) Counts() (list []rosbag.ConnCount, payload uint64) {
 	return list, payload
 }
 
-// Start returns the time of the first message.
+// Start implements rosbag.Chunk.
 func (w *Whole) Start() rosbag.Time { return w.Entries[0].Time }
 
 // End implements rosbag.Chunk.
@@ -126,5 +137,5 @@ func (w *Whole) End() rosbag.Time { return w.Entries[len(w.Entries)-1].Time }
 // Pass implements rosbag.Chunk.
 func (w *Whole) Pass() {
 	x := w.cursor.heap[0]
-	x.Next, w.cursor.run = len(x.Entries), 0
+	x.Next, w.cursor.run, w.undone = len(x.Entries), 0, nil
 }

@@ -16,6 +16,8 @@ type Chunk struct {
 	Stored []byte
 	// where Data was read, with Query.Chunks
 	Place wire.ChunkPlace
+	// with Query.Chunks, of MCAP: the end of the publish time of each message, which its frame overwrites
+	Overwritten []uint32
 	// Options.Cache has data, too
 	Shared bool
 	// Message.Share of its messages, once data was loaded
@@ -52,4 +54,6 @@ func (x *Chunk) EntriesUnknown() bool { return x.Derive || x.Damaged != nil }
 func (x *Chunk) Bytes() int64 { return int64(len(x.Data) + len(x.Stored)) }
 
 // Empty returns a Chunk without anything but the memory of x.
-func (x *Chunk) Empty() Chunk { return Chunk{Entries: x.Entries[:0], Stored: x.Stored[:0]} }
+func (x *Chunk) Empty() Chunk {
+	return Chunk{Entries: x.Entries[:0], Stored: x.Stored[:0], Overwritten: x.Overwritten[:0]}
+}

@@ -304,9 +304,13 @@ func (l *Loader) Load(bag *table.Table, x *Chunk, keep []bool, q rosbag.Query) e
 	if err != nil {
 		return err
 	}
+	var over *[]uint32
+	if x.Overwritten = x.Overwritten[:0]; q.Chunks {
+		over = &x.Overwritten
+	}
 	x.Shared = bag.Options.Cache != nil && p.Compression == rosbag.CompressionBZ2
 	if x.evicted {
-		remakeFrames(bag, x.Entries, data)
+		remakeFrames(bag, x.Entries, data, over)
 		if crc32.Checksum(data, wire.Castagnoli) != x.sum {
 			return wire.Corrupt(p.Pos, p.Op, "its data has changed since it was first read")
 		}
@@ -316,10 +320,12 @@ func (l *Loader) Load(bag *table.Table, x *Chunk, keep []bool, q rosbag.Query) e
 	}
 	bad := x.Damaged
 	if bad == nil && !x.Derive {
-		if err = l.resolve(bag, x.Entries, data, p.Checked); err == nil {
+		if err = l.resolve(bag, x.Entries, data, p.Checked, over); err == nil {
 			x.hold(data)
 			return nil
 		}
+		over = nil // frames that do not fit may have been made
+		x.Overwritten = x.Overwritten[:0]
 		bad = wire.Corrupt(p.Pos, rosbag.OpChunk, "index does not fit the chunk: %v", err)
 	}
 	kind := bag.Chunks[x.Number].Kind
@@ -329,7 +335,7 @@ func (l *Loader) Load(bag *table.Table, x *Chunk, keep []bool, q rosbag.Query) e
 		return d.stopped
 	}
 	x.Entries, x.Next, x.Damaged, x.Derive = d.list, 0, nil, false
-	remakeFrames(bag, x.Entries, data)
+	remakeFrames(bag, x.Entries, data, over)
 	x.hold(data)
 	promised := countKept(bag, x.Number, keep)
 	if bad != nil {
@@ -391,10 +397,12 @@ var errSharedRecords = errors.New("many entries point at the same records")
 
 // resolve checks that entries point at messages of their connections, and makes
 // them point at the frames. The time of an entry counts, as for stock's player, unless
-// the chunk has a checksum: then the time in the chunk is known to be right.
-func (l *Loader) resolve(bag *table.Table, entries []Entry, data []byte, checked bool) error {
+// the chunk has a checksum: then the time in the chunk is known to be right. over is as in remakeFrames.
+func (l *Loader) resolve(
+	bag *table.Table, entries []Entry, data []byte, checked bool, over *[]uint32,
+) error {
 	if bag.MCAP != nil {
-		return makeFrames(bag, entries, data)
+		return makeFrames(bag, entries, data, over)
 	}
 	budget := maxHeaderFactor*len(data) + wire.MaxHeaderBytes
 	for i := range entries {

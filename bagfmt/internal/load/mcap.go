@@ -104,8 +104,8 @@ func (l *Loader) mcapIndex(bag *table.Table, i int, keep []bool, dst []Entry) ([
 }
 
 // makeFrames is resolve for MCAP, and makes the frames that the entries point at then. It changes no
-// data before all entries were found good.
-func makeFrames(bag *table.Table, entries []Entry, data []byte) error {
+// data before all entries were found good. over is as in remakeFrames.
+func makeFrames(bag *table.Table, entries []Entry, data []byte, over *[]uint32) error {
 	for i := range entries {
 		e := &entries[i]
 		m, err := mcap.MessageAt(data, int64(e.Offset))
@@ -120,7 +120,7 @@ func makeFrames(bag *table.Table, entries []Entry, data []byte) error {
 		}
 		e.Offset = uint32(m.Frame)
 	}
-	remakeFrames(bag, entries, data)
+	remakeFrames(bag, entries, data, over)
 	for i := range entries {
 		if !mcap.IsFrame(data, entries[i].Offset) {
 			return errSharedRecords
@@ -130,13 +130,17 @@ func makeFrames(bag *table.Table, entries []Entry, data []byte) error {
 }
 
 // remakeFrames makes the frames that the entries of a chunk of MCAP point at, if they are there: in a
-// chunk that was loaded again others may be.
-func remakeFrames(bag *table.Table, entries []Entry, data []byte) {
+// chunk that was loaded again others may be. It appends what each frame overwrites to over, unless that is
+// nil.
+func remakeFrames(bag *table.Table, entries []Entry, data []byte, over *[]uint32) {
 	if bag.MCAP == nil {
 		return
 	}
 	for i := range entries {
-		mcap.MakeFrame(data, entries[i].Offset)
+		was, _ := mcap.MakeFrame(data, entries[i].Offset)
+		if over != nil {
+			*over = append(*over, was)
+		}
 	}
 }
 

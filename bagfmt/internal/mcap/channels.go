@@ -122,16 +122,9 @@ func (c *Channels) AddChannel(b []byte, at int64) error {
 		return err
 	}
 	ch := &channel{schema: schema, topic: string(topic), encoding: string(encoding), at: at}
-	for y := (content{b: metadata}); len(y.b) > 0; {
-		f := rosbag.Field{Key: y.text(), Value: y.text()}
-		switch {
-		case y.short:
-			return wire.Corrupt(at, rosbag.OpConnection, "metadata of channel %d ends inside a field", id)
-		case len(ch.metadata) == maxMetadata:
-			return wire.Corrupt(at, rosbag.OpConnection, "metadata of channel %d has more than %d fields", id,
-				maxMetadata)
-		}
-		ch.metadata = append(ch.metadata, f)
+	var err error
+	if ch.metadata, err = parseMetadata(metadata); err != nil {
+		return wire.Corrupt(at, rosbag.OpConnection, "metadata of channel %d %v", id, err)
 	}
 	if c.channels == nil {
 		c.channels = make(map[uint16]*channel)

@@ -94,9 +94,14 @@ func TestRecords(t *testing.T) {
 			entry := entries[n*mcap.IndexEntryBytes:]
 			m, err := mcap.MessageAt(data, int64(binary.LittleEndian.Uint64(entry[8:])))
 			check("message", []uint64{1, binary.LittleEndian.Uint64(entry)}, []uint64{uint64(m.Channel), m.LogTime}, err)
-			if !mcap.MakeFrame(data, uint32(m.Frame)) || !mcap.IsFrame(data, uint32(m.Frame)) {
+			record := bytes.Clone(data)
+			was, ok := mcap.MakeFrame(data, uint32(m.Frame))
+			if !ok || !mcap.IsFrame(data, uint32(m.Frame)) {
 				t.Errorf("no frame of message %d", n)
 			}
+			undone := bytes.Clone(data)
+			mcap.UndoFrame(undone, uint32(m.Frame), was)
+			check("undone", record, undone, nil)
 			check("frame", mcapfile.Fields(string(mcapfile.Fields("m"))), wire.FrameAt(data, uint32(m.Frame)), nil)
 		}
 	}
@@ -167,7 +172,7 @@ func TestHostileFields(t *testing.T) {
 		copy(message[1:], mcapfile.Fields(n))
 		_, err := mcap.MessageAt(message, 0)
 		frame := uint32(mcap.HeadBytes + mcap.MessageHeadBytes - 4)
-		if made := mcap.MakeFrame(bytes.Clone(message), frame); (err == nil) != tc || made != tc {
+		if _, made := mcap.MakeFrame(bytes.Clone(message), frame); (err == nil) != tc || made != tc {
 			t.Errorf("message record of %d bytes: %v, frame %v", n, err, made)
 		}
 		w := mcap.Walk{Data: message}
@@ -182,7 +187,7 @@ func TestHostileFields(t *testing.T) {
 		}
 	}
 	for _, frame := range []uint32{0, uint32(len(message)), math.MaxUint32} {
-		if mcap.MakeFrame(message, frame) || frame > 0 && mcap.IsFrame(message, frame) {
+		if _, made := mcap.MakeFrame(message, frame); made || frame > 0 && mcap.IsFrame(message, frame) {
 			t.Errorf("frame at %d of %d bytes", frame, len(message))
 		}
 	}

@@ -16,9 +16,10 @@ var errNoMessage = errors.New("no message record is there")
 
 // Message is a message record in the data of a chunk.
 type Message struct {
-	Channel uint16
-	LogTime uint64 // see TimeOf
-	Frame   int    // offset of its frame in the data, once Frame has made it
+	Channel  uint16
+	Sequence uint32
+	LogTime  uint64 // see TimeOf
+	Frame    int    // offset of its frame in the data, once Frame has made it
 }
 
 // MessageAt parses the message record at offset at of data.
@@ -33,24 +34,29 @@ func MessageAt(data []byte, at int64) (m Message, err error) {
 		return m, errNoMessage
 	}
 	m.Channel = binary.LittleEndian.Uint16(b[HeadBytes:])
+	m.Sequence = binary.LittleEndian.Uint32(b[HeadBytes+2:])
 	m.LogTime = binary.LittleEndian.Uint64(b[HeadBytes+6:])
 	m.Frame = int(at) + frameAt
 	return m, nil
 }
 
 // MakeFrame makes the frame of the message whose frame starts at offset frame of data, which MessageAt or
-// a Walk has returned. It reports false if there is none.
-func MakeFrame(data []byte, frame uint32) bool {
+// a Walk has returned, and returns what was there. It reports false if there is no frame.
+func MakeFrame(data []byte, frame uint32) (was uint32, ok bool) {
 	if int64(frame) < frameAt || int64(frame)+4 > int64(len(data)) {
-		return false
+		return 0, false
 	}
 	n := binary.LittleEndian.Uint64(data[frame-frameAt+1:]) - MessageHeadBytes
 	if n > uint64(len(data)-int(frame)-4) {
-		return false
+		return 0, false
 	}
+	was = binary.LittleEndian.Uint32(data[frame:])
 	binary.LittleEndian.PutUint32(data[frame:], uint32(n))
-	return true
+	return was, true
 }
+
+// UndoFrame puts back what a frame, which MakeFrame has made, has overwritten.
+func UndoFrame(data []byte, frame, was uint32) { binary.LittleEndian.PutUint32(data[frame:], was) }
 
 // IsFrame reports whether the frame at an offset of data is in it wholly. Records that overlap, which
 // no writer makes, could spoil each other's frames.
