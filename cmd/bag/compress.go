@@ -44,7 +44,7 @@ type repackFlags struct {
 	Force     bool     `short:"f" help:"Overwrite the backup, or with --output-dir the result of that name."`
 	Quiet     bool     `short:"q" help:"Show no progress bar and no summary; damage and errors are printed anyway."`
 	OutputDir string   `name:"output-dir" placeholder:"DIR" completion-predictor:"dir" help:"Write to this directory and leave the input alone."`
-	ChunkSize int      `name:"chunksize" default:"768" placeholder:"KiB" help:"Size of a chunk before compression (${default})."`
+	ChunkSize *int     `name:"chunksize" placeholder:"KiB" help:"Size of a chunk before compression (768; MCAP that is made of MCAP keeps its chunks)."`
 	Bags      []string `arg:"" name:"bag" completion-predictor:"bag" help:"Bags of any version; directories stand for the bags in them."`
 }
 

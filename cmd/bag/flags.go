@@ -55,7 +55,7 @@ func (f jobFlags) start(ctx context.Context, out job.Output) *job.Job {
 // packFlags are the options for compression and chunks of the output.
 type packFlags struct {
 	Compression string `enum:",none,lz4,bz2,zstd" default:"" placeholder:"KIND" help:"Compress chunks with none, lz4 or bz2; in MCAP with none, lz4 or zstd. Default: as the input, zstd in MCAP that is made of bags."`
-	ChunkSize   int    `name:"chunksize" default:"768" placeholder:"KiB" help:"Size of a chunk before compression (${default})."`
+	ChunkSize   *int   `name:"chunksize" placeholder:"KiB" help:"Size of a chunk before compression (768; MCAP that is made of MCAP keeps its chunks)."`
 }
 
 // packing translates the flags.

@@ -187,11 +187,11 @@ func writeMCAP(t *testing.T, path string, topic rosbag2.Topic, messages []string
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema, err := w.AddSchema(topic.Type, topic.Encoding, []byte(topic.Definition))
+	schema, err := w.AddSchema(mcapwriter.AnyID, topic.Type, topic.Encoding, []byte(topic.Definition))
 	if err != nil {
 		t.Fatal(err)
 	}
-	channel, err := w.AddChannel(schema, topic.Name, topic.Serialization, nil)
+	channel, err := w.AddChannel(mcapwriter.AnyID, schema, topic.Name, topic.Serialization, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

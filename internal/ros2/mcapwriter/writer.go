@@ -13,7 +13,9 @@ import (
 
 	"github.com/foxglove/mcap/go/mcap"
 
+	stored "github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/queue/inorder"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Options say how a file is written. The zero value of each field has a meaning.
@@ -31,13 +33,14 @@ type Writer struct {
 	format  mcap.CompressionFormat
 	packing *inorder.Queue[chunk, packer] // the chunks that are packed, or wait to be written
 	queued  int64                         // bytes of these chunks before packing
+	copied  chunk                         // the indexes of a chunk that is copied
 	chunk   *chunk                        // the chunk that is filled; nil between chunks
-	schemas int
-	lastID  int // of channels
-	start   uint64
-	end     uint64
-	total   uint64   // messages
-	count   []uint64 // messages by number of the channel
+	// ids of schemas and of channels
+	schemas, channels ids
+	start             uint64
+	end               uint64
+	total             uint64   // messages
+	count             []uint64 // messages by number of the channel
 }
 
 // errIDs reports a limit of the format.
@@ -63,27 +66,69 @@ func New(w io.Writer, o Options) (*Writer, error) {
 	return &Writer{w: mw, limit: limit, format: format, packing: inorder.New(packers, (*chunk).pack)}, nil
 }
 
-// AddSchema writes a schema and returns its number, from 1 on.
-func (w *Writer) AddSchema(name, encoding string, data []byte) (uint16, error) {
-	if w.schemas == math.MaxUint16 {
-		return 0, errIDs
-	}
-	w.schemas++
-	id := uint16(w.schemas)
-	return id, w.w.WriteSchema(&mcap.Schema{ID: id, Name: name, Encoding: encoding, Data: data})
+// ids are the ids of one kind that are in use.
+type ids struct {
+	taken map[uint16]bool
+	last  uint16 // all up to this one are taken, but for 0
 }
 
-// AddChannel writes a channel and returns its number, from 1 on: some readers take 0 for none.
-func (w *Writer) AddChannel(
-	schema uint16, topic, encoding string, metadata map[string]string,
-) (uint16, error) {
-	if w.lastID == math.MaxUint16 {
-		return 0, errIDs
+// take takes an id, the lowest free one from 1 on if want is not that of an id that is free.
+func (x *ids) take(want int) (uint16, error) {
+	id := uint16(want)
+	if !x.free(want) {
+		for x.last < math.MaxUint16 && x.taken[x.last+1] {
+			x.last++
+		}
+		if x.last == math.MaxUint16 {
+			return 0, errIDs
+		}
+		id = x.last + 1
 	}
-	w.lastID++
-	id := uint16(w.lastID)
-	return id, w.w.WriteChannel(&mcap.Channel{
-		ID: id, SchemaID: schema, Topic: topic,
+	if x.taken == nil {
+		x.taken = make(map[uint16]bool)
+	}
+	x.taken[id] = true
+	return id, nil
+}
+
+// free reports whether want is that of an id that is free.
+func (x *ids) free(want int) bool {
+	return want >= 0 && want <= math.MaxUint16 && !x.taken[uint16(want)]
+}
+
+// AnyID is the id of a schema or channel that may have any.
+const AnyID = -1
+
+// HasSchema reports whether the file so far has a schema with that id.
+func (w *Writer) HasSchema(id uint16) bool { return !w.schemas.free(int(id)) }
+
+// HasChannel reports whether the file so far has a channel with that id.
+func (w *Writer) HasChannel(id uint16) bool { return !w.channels.free(int(id)) }
+
+// AddSchema writes a schema and returns its id: id if that is free, otherwise the lowest free one from 1
+// on. 0 means none.
+func (w *Writer) AddSchema(id int, name, encoding string, data []byte) (uint16, error) {
+	if id == 0 {
+		id = AnyID
+	}
+	got, err := w.schemas.take(id)
+	if err != nil {
+		return 0, err
+	}
+	return got, w.w.WriteSchema(&mcap.Schema{ID: got, Name: name, Encoding: encoding, Data: data})
+}
+
+// AddChannel writes a channel and returns its id, as AddSchema does. 0 is an id, but some readers take it
+// for none.
+func (w *Writer) AddChannel(
+	id int, schema uint16, topic, encoding string, metadata map[string]string,
+) (uint16, error) {
+	got, err := w.channels.take(id)
+	if err != nil {
+		return 0, err
+	}
+	return got, w.w.WriteChannel(&mcap.Channel{
+		ID: got, SchemaID: schema, Topic: topic,
 		MessageEncoding: encoding, Metadata: metadata,
 	})
 }
@@ -103,6 +148,15 @@ func (w *Writer) Write(channel uint16, sequence uint32, at uint64, data []byte) 
 		w.chunk = w.packing.Job()
 	}
 	w.chunk.add(channel, sequence, at, data)
+	w.counted(channel, at)
+	if len(w.chunk.records) >= w.limit {
+		w.handOver()
+	}
+	return nil
+}
+
+// counted counts a message.
+func (w *Writer) counted(channel uint16, at uint64) {
 	if w.total == 0 {
 		w.start = at
 	}
@@ -112,11 +166,34 @@ func (w *Writer) Write(channel uint16, sequence uint32, at uint64, data []byte) 
 	}
 	w.count[channel]++
 	w.start, w.end = min(w.start, at), max(w.end, at)
-	if len(w.chunk.records) >= w.limit {
-		w.handOver()
-	}
-	return nil
 }
+
+// Copy writes a chunk of another file as it is stored. The ids in it have to be those of this file, and the
+// records of its schemas and channels the same.
+func (w *Writer) Copy(c *stored.MCAP) error {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	format := string(c.Compression)
+	if c.Compression == rosbag.CompressionNone {
+		format = ""
+	}
+	first, last := nanoseconds(c.Entries[0].Time), nanoseconds(c.Entries[len(c.Entries)-1].Time)
+	for i := range c.Entries {
+		e := &c.Entries[i]
+		at := nanoseconds(e.Time)
+		w.copied.index(uint16(e.Conn.ID)).Add(at, uint64(e.Offset))
+		w.counted(uint16(e.Conn.ID), at)
+	}
+	err := w.w.WriteChunkWithIndexes(&mcap.Chunk{
+		MessageStartTime: first, MessageEndTime: last, UncompressedSize: uint64(c.Bytes),
+		UncompressedCRC: c.CRC, Compression: format, Records: c.Stored,
+	}, w.copied.sortedIndexes())
+	w.copied.reset()
+	return err
+}
+
+func nanoseconds(t rosbag.Time) uint64 { return uint64(t.Sec)*1e9 + uint64(t.Nsec) }
 
 // handOver hands the chunk that was filled over to be packed.
 func (w *Writer) handOver() {

@@ -47,11 +47,11 @@ func write(t testing.TB, w io.Writer, o mcapwriter.Options, all []message) error
 	ids := map[string]uint16{}
 	for _, m := range all {
 		if ids[m.topic] == 0 {
-			schema, err := mw.AddSchema("t"+m.topic, "ros2msg", []byte("string data"))
+			schema, err := mw.AddSchema(mcapwriter.AnyID, "t"+m.topic, "ros2msg", []byte("string data"))
 			if err != nil {
 				return err
 			}
-			if ids[m.topic], err = mw.AddChannel(schema, m.topic, "cdr", map[string]string{"k": m.topic}); err != nil {
+			if ids[m.topic], err = mw.AddChannel(mcapwriter.AnyID, schema, m.topic, "cdr", map[string]string{"k": m.topic}); err != nil {
 				return err
 			}
 		}

@@ -105,12 +105,13 @@ func (m *mcapFile) add(t rosbag2.Topic) (int, error) {
 	schema := m.schemas[key]
 	if schema == 0 {
 		var err error
-		if schema, err = m.mcap.AddSchema(t.Type, t.Encoding, []byte(t.Definition)); err != nil {
+		if schema, err = m.mcap.AddSchema(mcapwriter.AnyID, t.Type, t.Encoding,
+			[]byte(t.Definition)); err != nil {
 			return 0, err
 		}
 		m.schemas[key] = schema
 	}
-	id, err := m.mcap.AddChannel(schema, t.Name, t.Serialization, map[string]string{
+	id, err := m.mcap.AddChannel(mcapwriter.AnyID, schema, t.Name, t.Serialization, map[string]string{
 		"offered_qos_profiles": t.QoS, "topic_type_hash": t.Hash,
 	})
 	return int(id), err

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/job"
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/rewrite"
 	"github.com/gorosbag/gorosbag/internal/bags"
@@ -49,7 +48,7 @@ func (c *cutter) plan(cut view.Cut) (job.Inputs, rewrite.Options) {
 // copy writes a cut as a bag.
 func (c *cutter) copy(ctx context.Context, w io.Writer, cut view.Cut) error {
 	in, o := c.plan(cut)
-	sink, err := job.Packing{ChunkSize: defaultChunkSize}.Sink(in, false)(w)
+	sink, err := job.Packing{}.Sink(in, false)(w)
 	if err != nil {
 		return err
 	}
@@ -63,9 +62,6 @@ func (c *cutter) copy(ctx context.Context, w io.Writer, cut view.Cut) error {
 	_, err = rewrite.Copy(list, o, sink)
 	return err
 }
-
-// defaultChunkSize is that of all commands, in KiB.
-const defaultChunkSize = chunk.DefaultBytes >> 10
 
 // folder returns where cuts are written: beside the first bag. It is empty for bags in stores.
 func (c *cutter) folder() string {
@@ -102,7 +98,7 @@ func (c *cutter) save(_ context.Context, cut view.Cut) (string, error) {
 	errs := *out.Errs
 	errs.W, out.Stderr, out.Errs = &said, &said, &errs
 	_, err = job.New(c.ctx, out, job.Options{Quiet: true}).Rewrite(job.Plan{ //nolint:contextcheck // who leaves the page still gets the file
-		Inputs: in, Out: path, Sink: job.Packing{ChunkSize: defaultChunkSize}.Sink(in, false), Options: o,
+		Inputs: in, Out: path, Sink: job.Packing{}.Sink(in, false), Options: o,
 	})
 	if err != nil && !errors.Is(err, job.ErrLossy) {
 		if text := strings.TrimSpace(said.String()); text != "" {

@@ -130,16 +130,13 @@ func (r *Job) write(j *job.Job, in *bags.Recording) error {
 		}
 	}
 	inputs := job.Inputs{in}
-	pack := job.Packing{ChunkSize: chunkKiB}
+	pack := job.Packing{}
 	_, err := j.Rewrite(job.Plan{
 		Inputs: inputs, Out: r.Out, MCAP: mcap, Sink: pack.Sink(inputs, mcap), DryRun: r.DryRun,
 		Options: rewrite.Options{Edit: r.Planner.Edit},
 	})
 	return err
 }
-
-// chunkKiB is the size of new chunks, that of stock.
-const chunkKiB = 768
 
 // copyChunks writes a bag of a bag, in the order of the file.
 func (r *Job) copyChunks(j *job.Job, in *bags.Recording) error {
@@ -159,7 +156,7 @@ func (r *Job) copyChunks(j *job.Job, in *bags.Recording) error {
 		defer f.Abort() // does nothing after commit
 		w, commit = f.File, f.Commit
 	}
-	o, err := job.Packing{ChunkSize: chunkKiB}.WriterOptions(job.Inputs{in})
+	o, err := job.Packing{}.WriterOptions(job.Inputs{in})
 	if err != nil {
 		return err
 	}

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/cmd/bag/internal/rewrite"
+	"github.com/gorosbag/gorosbag/internal/bags"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -15,19 +17,27 @@ type Packing struct {
 	// none, lz4 or bz2; in MCAP none, lz4 or zstd; empty: as the inputs, but zstd in MCAP that is made of
 	// bags
 	Compression string
-	// of a chunk before compression; KiB
-	ChunkSize int
+	// of a chunk before compression, KiB; nil: 768, but chunks of MCAP that is made of MCAP may stay as large
+	// as they are
+	ChunkSize *int
 }
+
+// chunkKiB is the size of a chunk if the user names none.
+const chunkKiB = 768
 
 // maxChunkKB is 1 GiB: what is larger, readers need not accept.
 const maxChunkKB = 1 << 20
 
 // ChunkBytes returns the size of a chunk before compression.
 func (p Packing) ChunkBytes() (int, error) {
-	if p.ChunkSize < 0 || p.ChunkSize > maxChunkKB {
-		return 0, fmt.Errorf("--chunksize %d is not between 0 and %d", p.ChunkSize, maxChunkKB)
+	size := chunkKiB
+	if p.ChunkSize != nil {
+		size = *p.ChunkSize
 	}
-	return max(p.ChunkSize*1024, 1), nil
+	if size < 0 || size > maxChunkKB {
+		return 0, fmt.Errorf("--chunksize %d is not between 0 and %d", size, maxChunkKB)
+	}
+	return max(size*1024, 1), nil
 }
 
 // WriterOptions returns the options of a bag made from inputs.
@@ -47,10 +57,7 @@ func (p Packing) WriterOptions(inputs Inputs) (bagfmt.WriterOptions, error) {
 // Sink returns what starts the output that is made from inputs: MCAP or a bag.
 func (p Packing) Sink(inputs Inputs, mcap bool) func(io.Writer) (rosbag.Sink, error) {
 	if mcap {
-		if p.Compression == "" {
-			p.Compression = string(inputs.compression(true))
-		}
-		return p.newMCAP
+		return func(w io.Writer) (rosbag.Sink, error) { return p.newMCAP(w, inputs) }
 	}
 	return func(w io.Writer) (rosbag.Sink, error) {
 		o, err := p.WriterOptions(inputs)
@@ -61,8 +68,8 @@ func (p Packing) Sink(inputs Inputs, mcap bool) func(io.Writer) (rosbag.Sink, er
 	}
 }
 
-// newMCAP starts an MCAP file.
-func (p Packing) newMCAP(w io.Writer) (rosbag.Sink, error) {
+// newMCAP starts an MCAP file that is made from inputs.
+func (p Packing) newMCAP(w io.Writer, inputs Inputs) (rosbag.Sink, error) {
 	if p.Compression == "bz2" {
 		return nil, errors.New("MCAP cannot be compressed with bz2; take zstd, lz4 or none")
 	}
@@ -70,7 +77,16 @@ func (p Packing) newMCAP(w io.Writer) (rosbag.Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rewrite.NewMCAP(w, p.Compression, chunk, Workers())
+	o := rewrite.MCAPOptions{
+		Compression: p.Compression, ChunkBytes: chunk, Workers: Workers(),
+		KeepIDs: slices.ContainsFunc(inputs,
+			func(in *bags.Recording) bool { return in.MCAP() != nil }),
+		AnyCompression: p.Compression == "", AnySize: p.ChunkSize == nil,
+	}
+	if o.AnyCompression {
+		o.Compression = string(inputs.compression(true))
+	}
+	return rewrite.NewMCAP(w, o)
 }
 
 // compression returns the most frequent compression of the chunks of the inputs. For a bag, lz4 stands

@@ -23,9 +23,6 @@ var errNoReindex = errors.New("is encrypted; gobag decrypt makes a plain bag wit
 
 var errWritten = errors.New("is still being written; reindex it when its recorder has ended")
 
-// mcapChunkKiB is the size of the chunks of an MCAP file that is recovered.
-const mcapChunkKiB = 768
-
 // Reindex recovers bags. The new versions go to outputDir; if outputDir is empty, they take the place of the
 // originals.
 func Reindex(j *job.Job, paths []string, outputDir string) error {
@@ -52,7 +49,7 @@ func (r *run) reindex(path string) error {
 		return nil
 	}
 	if bagfmt.IsMCAP(in) {
-		return r.repack(path, Packing{ChunkKiB: mcapChunkKiB}, unchanged)
+		return r.repack(path, Packing{}, unchanged)
 	}
 	p, err := r.places.Place(path)
 	if err != nil {

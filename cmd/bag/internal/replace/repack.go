@@ -18,7 +18,7 @@ import (
 type Packing struct {
 	Compression rosbag.Compression // of bags; empty: that of the bag
 	MCAP        rosbag.Compression // of MCAP files; empty: that of the file
-	ChunkKiB    int                // size of a chunk before compression
+	ChunkKiB    *int               // size of a chunk before compression; nil: as in job.Packing
 	Decrypt     bool               // decrypt; a bag that is not encrypted is an error
 }
 

@@ -34,6 +34,7 @@ func newConns(rename func(*rosbag.Connection) string, edit func(*rosbag.Connecti
 		byInput:    make(map[*rosbag.Connection]*outputConn),
 		byIdentity: make(map[string]*rosbag.Connection),
 		taken:      make(map[rosbag.ConnID]bool),
+		next:       1, // some readers of MCAP take 0 for none
 	}
 }
 

@@ -2,15 +2,30 @@ package rewrite
 
 import (
 	"io"
+	"math"
 
 	"github.com/gorosbag/gorosbag/internal/ros/msgdef"
 	"github.com/gorosbag/gorosbag/internal/ros2/mcapwriter"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
+// MCAPOptions say how an MCAP file is written.
+type MCAPOptions struct {
+	Compression string // of the chunks that are packed: zstd, lz4 or none; empty means zstd
+	ChunkBytes  int    // a chunk ends with the message that makes it as large as this before compression
+	Workers     int    // goroutines that pack chunks
+	// KeepIDs gives channels the ids of their connections, where these are free: those of another MCAP
+	// file, so that its chunks can be copied.
+	KeepIDs bool
+	// AnyCompression and AnySize copy chunks that are packed in another way than the others, and much
+	// smaller or larger ones.
+	AnyCompression, AnySize bool
+}
+
 // MCAPSink writes one MCAP file of the profile "ros1".
 type MCAPSink struct {
 	w        *mcapwriter.Writer
+	o        MCAPOptions
 	channels map[*rosbag.Connection]*mcapChannel
 	conn     *rosbag.Connection // connection of the last message
 	channel  *mcapChannel       // channel of conn
@@ -23,23 +38,26 @@ type mcapChannel struct {
 	seq uint32 // of the next message
 }
 
+const (
+	messageEncoding = "ros1" // which is the name of the profile, too
+	schemaEncoding  = "ros1msg"
+)
+
 // mcapType identifies a schema.
 type mcapType struct{ name, definition string }
 
-// NewMCAP starts an MCAP file on w. compression is zstd, lz4 or none; empty means
-// zstd. A chunk ends with the message that makes it as large as chunkBytes before
-// compression. workers goroutines pack chunks.
-func NewMCAP(w io.Writer, compression string, chunkBytes, workers int) (*MCAPSink, error) {
+// NewMCAP starts an MCAP file on w.
+func NewMCAP(w io.Writer, o MCAPOptions) (*MCAPSink, error) {
 	mw, err := mcapwriter.New(w,
 		mcapwriter.Options{
-			Profile: "ros1", Compression: compression, ChunkBytes: chunkBytes,
-			Workers: workers,
+			Profile: messageEncoding, Compression: o.Compression, ChunkBytes: o.ChunkBytes,
+			Workers: o.Workers,
 		})
 	if err != nil {
 		return nil, err
 	}
 	return &MCAPSink{
-		w: mw, channels: make(map[*rosbag.Connection]*mcapChannel),
+		w: mw, o: o, channels: make(map[*rosbag.Connection]*mcapChannel),
 		schemas: make(map[mcapType]uint16),
 	}, nil
 }
@@ -63,11 +81,15 @@ func (s *MCAPSink) of(c *rosbag.Connection) (*mcapChannel, error) {
 	if channel := s.channels[c]; channel != nil {
 		return channel, nil
 	}
-	schema, err := s.schema(c)
+	schema, err := s.schema(s.typeOf(c), mcapwriter.AnyID)
 	if err != nil {
 		return nil, err
 	}
-	id, err := s.w.AddChannel(schema, c.Topic, "ros1", mcapMetadata(c))
+	want := mcapwriter.AnyID
+	if s.o.KeepIDs && c.ID <= math.MaxUint16 {
+		want = int(c.ID)
+	}
+	id, err := s.w.AddChannel(want, schema, c.Topic, messageEncoding, mcapMetadata(c))
 	if err != nil {
 		return nil, err
 	}
@@ -95,16 +117,22 @@ func mcapMetadata(c *rosbag.Connection) map[string]string {
 	return metadata
 }
 
-// schema writes the schema of c's type, if it is new, and returns its id.
-func (s *MCAPSink) schema(c *rosbag.Connection) (uint16, error) {
+// typeOf returns what the schema of a connection is to be.
+func (s *MCAPSink) typeOf(c *rosbag.Connection) mcapType {
 	t := mcapType{c.Header.Type(), c.Header.MessageDefinition()}
 	if known, err := s.types.Of(c); err == nil {
 		t.definition = known.Definition
 	}
+	return t
+}
+
+// schema writes the schema of a type, if it is new, and returns its id. That of a new one is want, if that
+// is free.
+func (s *MCAPSink) schema(t mcapType, want int) (uint16, error) {
 	if id, ok := s.schemas[t]; ok {
 		return id, nil
 	}
-	id, err := s.w.AddSchema(t.name, "ros1msg", []byte(t.definition))
+	id, err := s.w.AddSchema(want, t.name, schemaEncoding, []byte(t.definition))
 	s.schemas[t] = id
 	return id, err
 }

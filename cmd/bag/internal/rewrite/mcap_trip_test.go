@@ -64,7 +64,7 @@ func TestMCAPTrip(t *testing.T) {
 			}
 			lenient := rewrite.Options{Damaged: func(string, error) error { return nil }}
 			var asMCAP, back file
-			sink, err := rewrite.NewMCAP(&asMCAP, compression, 50_000, 2)
+			sink, err := rewrite.NewMCAP(&asMCAP, rewrite.MCAPOptions{Compression: compression, ChunkBytes: 50_000, Workers: 2})
 			if err != nil {
 				t.Fatal(err)
 			}

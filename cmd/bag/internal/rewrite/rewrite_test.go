@@ -291,7 +291,7 @@ func TestErrorsEndTheCopy(t *testing.T) {
 			t.Errorf("got %v after %d messages", err, sum.Messages)
 		}
 	}
-	_, err := rewrite.NewMCAP(&file{}, "bz2", 1, 1)
+	_, err := rewrite.NewMCAP(&file{}, rewrite.MCAPOptions{Compression: "bz2", ChunkBytes: 1, Workers: 1})
 	if err == nil {
 		t.Error("MCAP takes bz2")
 	}
@@ -417,7 +417,7 @@ func TestMCAP(t *testing.T) {
 		t.Run("compression="+compression, func(t *testing.T) {
 			t.Parallel()
 			var f file
-			sink, err := rewrite.NewMCAP(&f, compression, 1<<20, 2)
+			sink, err := rewrite.NewMCAP(&f, rewrite.MCAPOptions{Compression: compression, ChunkBytes: 1 << 20, Workers: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
