@@ -68,6 +68,49 @@ func (s *SplitSink) write(c *rosbag.Connection, t rosbag.Time, data []byte, repe
 	return write(f.Sink, c, t, data, repeated)
 }
 
+// CopyChunk implements chunkSink. The messages of a chunk that is copied go into one file, and into none
+// after it.
+func (s *SplitSink) CopyChunk(c rosbag.Chunk, as func(*rosbag.Connection) *rosbag.Connection) (bool, error) {
+	counts, payload := c.Counts()
+	first := as(counts[0].Conn)
+	size := int64(payload)
+	for _, n := range counts {
+		if s.cut.Latched && n.Conn.Header.Latching() || s.cut.Topic && as(n.Conn).Topic != first.Topic {
+			return false, nil
+		}
+		size += int64(n.Count) * messageOverhead
+	}
+	if !s.cut.Topic && !s.sameFile(c.Start(), c.End(), size) {
+		return false, nil
+	}
+	f, err := s.fileFor(first, c.Start())
+	if err != nil {
+		return false, err
+	}
+	to, ok := f.Sink.(chunkSink)
+	if !ok {
+		return false, nil
+	}
+	return to.CopyChunk(c, as)
+}
+
+// sameFile reports whether messages from start to end, which take at most size bytes, go into one file.
+func (s *SplitSink) sameFile(start, end rosbag.Time, size int64) bool {
+	if s.cut.Bytes > 0 && (s.current == nil || s.current.Size()+size >= s.cut.Bytes) {
+		return false
+	}
+	if s.cut.Duration <= 0 {
+		return true
+	}
+	from := s.intervalStart
+	if s.current == nil {
+		from = start
+	} else if since := start.Sub(from); since >= s.cut.Duration {
+		from = from.Add(since - since%s.cut.Duration)
+	}
+	return end.Sub(from) < s.cut.Duration
+}
+
 // fileFor returns the file for a message.
 func (s *SplitSink) fileFor(c *rosbag.Connection, t rosbag.Time) (*SplitFile, error) {
 	if s.cut.Topic {
