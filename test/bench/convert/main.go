@@ -44,6 +44,8 @@ var rows = []row{
 	{"check of images", reading{load: images, args: []string{"check", "--deep"}}.measure},
 	{"check of Imu", reading{load: imus, args: []string{"check", "--deep"}}.measure},
 	{"filter of images in lz4", rewriting{load: images, pack: "--compression=lz4", args: []string{"filter"}, out: true, most: 5}.measure},
+	{"filter of images in MCAP, lz4", rewriting{load: images, pack: "--compression=lz4", mcap: true, args: []string{"filter"}, out: true, most: 5}.measure},
+	{"filter of images in MCAP, zstd", rewriting{load: images, pack: "--compression=zstd", mcap: true, args: []string{"filter"}, out: true, most: 5}.measure},
 	{"filter of chunks of one Imu", rewriting{load: imus, pack: "--chunksize=0", args: []string{"filter"}, out: true, small: true, most: 8}.measure},
 	{"check of chunks of one Imu", rewriting{load: imus, pack: "--chunksize=0", args: []string{"check"}, small: true, most: 8}.measure},
 	{"echo of Imu", reading{load: imus, args: []string{"echo", "-p"}, topic: true}.measure},

@@ -16,6 +16,7 @@ import (
 type rewriting struct {
 	load  sensor
 	pack  string   // option of gobag filter that makes the bag
+	mcap  bool     // what is read, and written, is an MCAP file
 	args  []string // of gobag, before the bag
 	out   bool     // gobag writes another bag
 	small bool     // compare with the messages in chunks of the usual size
@@ -25,6 +26,9 @@ type rewriting struct {
 func (r rewriting) measure(ctx context.Context, b *bench, t *figures.Table) error {
 	return b.withSensor(r.load, func(usual string, _ int64) error {
 		bag, copied := usual+".packed.bag", usual+".copy.bag"
+		if r.mcap {
+			bag, copied = usual+".packed.mcap", usual+".copy.mcap"
+		}
 		if _, err := run(ctx, b.gobag, "filter", r.pack, usual, bag); err != nil {
 			return err
 		}
