@@ -87,7 +87,8 @@ func (w *Whole) MCAP() *chunk.MCAP {
 	m.Entries = slices.Grow(m.Entries[:0], len(w.Entries))
 	for i := range w.Entries {
 		e := &w.Entries[i]
-		m.Entries = append(m.Entries, rosbag.Entry{Conn: w.Slots[e.Slot].Conn, Time: e.Time, Offset: e.Offset})
+		m.Entries = append(m.Entries,
+			rosbag.Entry{Conn: w.Slots[e.Slot].Conn, Time: e.Time, Offset: e.Offset})
 	}
 	if w.undone == nil && (w.Compression == rosbag.CompressionNone || !x.Place.Checked) {
 		w.undone = x
