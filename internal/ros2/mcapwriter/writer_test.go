@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -141,6 +142,23 @@ func TestChecksums(t *testing.T) {
 	}
 	if n != 500 {
 		t.Errorf("%d messages", n)
+	}
+}
+
+// TestZstdOfNoise: data that repeats nothing is packed as far as some of its bytes are more frequent than others.
+func TestZstdOfNoise(t *testing.T) {
+	t.Parallel()
+	noise := rand.New(rand.NewPCG(1, 2))
+	data := make([]byte, 1<<20)
+	for i := range data {
+		data[i] = byte(noise.UintN(16)) << (4 * noise.UintN(2)) // 31 values, of about 4.9 bits
+	}
+	var file bytes.Buffer
+	if err := write(t, &file, mcapwriter.Options{}, []message{{"/a", 1, string(data)}}); err != nil {
+		t.Fatal(err)
+	}
+	if most := len(data) * 2 / 3; file.Len() > most {
+		t.Errorf("%d bytes, want at most %d", file.Len(), most)
 	}
 }
 
