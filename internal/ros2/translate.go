@@ -335,9 +335,9 @@ func (f *translatedFile) latest(t rosbag.Time,
 			to := f.conns[c]
 			found.Err = f.aboutOutput(found.Err)
 			if found.Message != nil {
-				m, err := f.translate(to, found.Message, &d, nil, nil)
-				found.Message = m
-				if err != nil {
+				m := found.Message
+				found.Message = &rosbag.Message{}
+				if err := f.translate(found.Message, to, m, &d, nil); err != nil {
 					found.Message, found.Err = nil, err
 				}
 			}
@@ -348,29 +348,32 @@ func (f *translatedFile) latest(t rosbag.Time,
 	}
 }
 
-// translate returns a message of ROS 1 in memory of its own, or in frame. d unpacks it if it is packed,
-// whatever metadata.yaml says: a file may be there without it. It adds to counts, which may be nil.
-func (f *translatedFile) translate(to *translated, m *rosbag.Message, d *packed.Decoder, frame []byte,
+// translate sets out to a message of ROS 1, in the memory of its Frame. d unpacks m if it is packed, whatever
+// metadata.yaml says: a file may be there without it. It adds to counts, which may be nil.
+func (f *translatedFile) translate(out *rosbag.Message, to *translated, m *rosbag.Message, d *packed.Decoder,
 	counts *mapping.Counts,
-) (*rosbag.Message, error) {
-	out := &rosbag.Message{Conn: to.conn, Time: m.Time, Order: uint64(f.number)<<48 | m.Order&(1<<48-1)}
+) error {
+	frame := out.Frame
 	if to.convert == nil {
-		out.Frame = framed(frame, m.Data())
+		frame = framed(frame, m.Data())
 	} else {
 		data, err := m.Data(), error(nil)
 		if packed.IsMessage(data) {
 			data, err = d.Unpack(data)
 		}
 		if err == nil {
-			out.Frame, err = to.convert.Append(append(frame[:0], 0, 0, 0, 0), data, counts)
+			frame, err = to.convert.Append(append(frame[:0], 0, 0, 0, 0), data, counts)
 		}
 		if err != nil {
-			return nil, &rosbag.TopicError{Conn: to.conn, Err: fmt.Errorf("message of %s: %w", m.Time, err)}
+			return &rosbag.TopicError{Conn: to.conn, Err: fmt.Errorf("message of %s: %w", m.Time, err)}
 		}
-		binary.LittleEndian.PutUint32(out.Frame, uint32(len(out.Frame)-4))
+		binary.LittleEndian.PutUint32(frame, uint32(len(frame)-4))
 	}
-	out.Share = len(out.Frame)
-	return out, nil
+	*out = rosbag.Message{
+		Conn: to.conn, Time: m.Time, Frame: frame, Share: len(frame),
+		Order: uint64(f.number)<<48 | m.Order&(1<<48-1),
+	}
+	return nil
 }
 
 // aboutOutput returns an error of reading the file. If the error is about a connection of the file, the
@@ -403,7 +406,7 @@ type translatedCursor struct {
 	// Of the latest message:
 	conn   *rosbag.Connection
 	to     *translated // what conn becomes
-	frame  []byte      // if it may be used again
+	out    rosbag.Message
 	counts mapping.Counts
 }
 
@@ -414,18 +417,18 @@ func (c *translatedCursor) Next() (*rosbag.Message, error) {
 		return nil, c.f.aboutOutput(err)
 	}
 	if !c.reuse {
-		c.frame = make([]byte, 0, len(m.Data())+64)
+		c.out.Frame = make([]byte, 0, len(m.Data())+64)
 	}
 	if m.Conn != c.conn {
 		c.conn, c.to = m.Conn, c.f.conns[m.Conn]
 	}
 	c.counts = mapping.Counts{}
-	out, err := c.f.translate(c.to, m, &c.packed, c.frame, &c.counts)
+	err = c.f.translate(&c.out, c.to, m, &c.packed, &c.counts)
 	c.to.note(c.counts, err)
-	if err == nil && c.reuse {
-		c.frame = out.Frame
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	return &c.out, nil
 }
 
 // Begin implements rosbag.Starter.

@@ -17,33 +17,19 @@ type Query struct {
 	Start, End int64   // inclusive, nanoseconds since 1970; End zero means no end
 	NoData     bool    // only topics and times: the pages of large messages are not read
 	Backwards  bool    // the latest messages first
-	after      *place  // selects only messages that follow this place in the order of the query
+	skip       int64   // leaves out the first messages
 	limit      int64   // maximum number of rows; zero means no limit
 }
 
-// place is a message's place in time order.
-type place struct{ at, row int64 }
-
-// statement returns an SQL statement that selects rowid, timestamp and the given columns, in time order.
+// statement returns an SQL statement that selects timestamp and the given columns, in time order.
 func (q Query) statement(columns string) string {
 	var b strings.Builder
-	b.WriteString("SELECT rowid, timestamp")
-	if columns != "" {
-		b.WriteString(", " + columns)
-	}
-	b.WriteString(" FROM messages WHERE TRUE")
+	b.WriteString("SELECT timestamp, " + columns + " FROM messages WHERE TRUE")
 	if q.Start != 0 {
 		fmt.Fprintf(&b, " AND timestamp >= %d", q.Start)
 	}
 	if q.End != 0 {
 		fmt.Fprintf(&b, " AND timestamp <= %d", q.End)
-	}
-	if q.after != nil {
-		later := ">"
-		if q.Backwards {
-			later = "<"
-		}
-		fmt.Fprintf(&b, " AND (timestamp, rowid) %s (%d, %d)", later, q.after.at, q.after.row)
 	}
 	b.WriteString(" ORDER BY timestamp")
 	if q.Backwards {
@@ -52,7 +38,7 @@ func (q Query) statement(columns string) string {
 		b.WriteString(", rowid")
 	}
 	if q.limit > 0 {
-		fmt.Fprintf(&b, " LIMIT %d", q.limit)
+		fmt.Fprintf(&b, " LIMIT %d OFFSET %d", q.limit, q.skip)
 	}
 	return b.String()
 }
@@ -85,18 +71,17 @@ type Message struct {
 //
 // With an index, one statement returns all messages. Without an index, and after damage, the cursor is
 // careful: one statement sorts times and rows, on disk if there are many, and another one fetches each
-// message by its row.
+// message by its row. An error of the one statement is not returned: the careful cursor meets it again.
 type Cursor struct {
 	r       *Reader
 	q       Query
 	rows    *statement // messages, or places if careful
 	fetch   *statement // the message of a place; nil unless careful
 	careful bool
-	last    place
-	any     bool  // last is set
-	count   int64 // rows so far
-	bytes   int64 // data so far
-	ended   error // what Next returns from now on
+	msg     Message // of the latest row
+	count   int64   // rows so far
+	bytes   int64   // data so far
+	ended   error   // what Next returns from now on
 }
 
 // Messages returns a cursor. ctx interrupts sorting, if there is no index. The caller has to close it.
@@ -110,7 +95,9 @@ func (r *Reader) Messages(ctx context.Context, q Query) (*Cursor, error) {
 func (c *Cursor) begin(ctx context.Context) error {
 	columns := c.q.columns()
 	if c.careful {
-		columns = ""
+		columns = "rowid"
+	} else {
+		ctx = context.WithoutCancel(ctx) // each row comes soon, and SQLite would take longer for it
 	}
 	var err error
 	if c.rows, err = c.r.prepare(ctx, c.q.statement(columns)); err != nil {
@@ -144,9 +131,7 @@ func (c *Cursor) Next(ctx context.Context) (*Message, error) {
 		case !c.careful:
 			c.careful = true
 			c.rows.close()
-			if c.any {
-				c.q.after = &c.last
-			}
+			c.q.skip = c.count
 			if e := c.begin(ctx); e != nil {
 				c.ended = errors.Join(err, explain(e))
 			}
@@ -169,18 +154,11 @@ func (c *Cursor) next(ctx context.Context) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, ok := v[1].(int64)
-	row, _ := v[0].(int64)
-	if !ok {
-		return nil, fmt.Errorf("%w: message %d has the time %v", ErrCorrupt, row, v[1])
-	}
+	at := v[0]
 	if !c.careful {
-		m, err := message(at, row, v[2:])
-		if err == nil {
-			c.last, c.any = place{at, row}, true
-		}
-		return m, err
+		return c.message(at, v[1:], 0)
 	}
+	row, _ := v[1].(int64)
 	c.fetch.query(ctx, row)
 	v, err = c.fetch.next()
 	if errors.Is(err, io.EOF) {
@@ -189,26 +167,29 @@ func (c *Cursor) next(ctx context.Context) (*Message, error) {
 	if err != nil {
 		return nil, fmt.Errorf("message %d: %w", row, err)
 	}
-	return message(at, row, v)
+	return c.message(at, v, row)
 }
 
-// message returns the message of a row's topic and data.
-func message(at, row int64, v []driver.Value) (*Message, error) {
-	topic, ok := v[0].(int64)
-	if !ok {
+// message returns the message of a time, a topic and data, until the next call. Its errors tell the row.
+func (c *Cursor) message(at driver.Value, v []driver.Value, row int64) (*Message, error) {
+	var isTime, isTopic bool
+	c.msg = Message{}
+	if c.msg.At, isTime = at.(int64); !isTime {
+		return nil, fmt.Errorf("%w: message %d has the time %v", ErrCorrupt, row, at)
+	}
+	if c.msg.Topic, isTopic = v[0].(int64); !isTopic {
 		return nil, fmt.Errorf("%w: message %d has the topic %v", ErrCorrupt, row, v[0])
 	}
-	m := &Message{Topic: topic, At: at}
 	switch data := v[1].(type) {
 	case []byte:
-		m.Data = data
+		c.msg.Data = data
 	case string:
-		m.Data = []byte(data)
+		c.msg.Data = []byte(data)
 	case nil:
 	default:
 		return nil, fmt.Errorf("%w: message %d has a number as its data", ErrCorrupt, row)
 	}
-	return m, nil
+	return &c.msg, nil
 }
 
 // Close ends the cursor.

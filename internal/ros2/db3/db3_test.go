@@ -32,6 +32,12 @@ type row struct {
 // write makes a file with topics /a and /b and returns its path.
 func write(t testing.TB, rows ...row) string {
 	t.Helper()
+	return writeWith(t, nil, rows...)
+}
+
+// writeWith is write with the messages of each topic in the metadata.
+func writeWith(t testing.TB, recorded []rosbag2.TopicCount, rows ...row) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "50% ?#_0.db3") // what URIs escape
 	w, err := db3.Create(t.Context(), path, "jazzy")
 	if err != nil {
@@ -48,7 +54,8 @@ func write(t testing.TB, rows ...row) string {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Finish(t.Context(), &rosbag2.Metadata{Storage: rosbag2.SQLite, Messages: uint64(len(rows))}); err != nil {
+	md := &rosbag2.Metadata{Storage: rosbag2.SQLite, Messages: uint64(len(rows)), Topics: recorded}
+	if err := w.Finish(t.Context(), md); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -136,6 +143,67 @@ func TestRoundTrip(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(entries) != 1 {
 		t.Errorf("files %v, %v: want the database only", entries, err)
+	}
+}
+
+// TestCounts: what the recorder has counted counts if it fits the file, and both ends tell when topics begin and
+// end. Here a topic has its two messages at the beginning, or in the middle of 10,000.
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		rare     int   // row of the first message of topic 2; the next one has the second
+		recorded []int // messages of both topics by the metadata
+	}{
+		"at the beginning":    {0, []int{9998, 2}},
+		"at the end":          {9998, []int{9998, 2}},
+		"in the middle":       {5000, []int{9998, 2}},
+		"too few recorded":    {0, []int{9000, 2}},
+		"too many recorded":   {0, []int{9998, 12}},
+		"of the wrong topics": {0, []int{9900, 100}},
+		"nothing recorded":    {0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rows := make([]row, 10_000)
+			for i := range rows {
+				rows[i] = row{1, int64(1e18 + i), ""}
+			}
+			rows[test.rare].Topic, rows[test.rare+1].Topic = 2, 2
+			var recorded []rosbag2.TopicCount
+			for i, n := range test.recorded {
+				recorded = append(recorded, rosbag2.TopicCount{Topic: topics()[i], Messages: uint64(n)})
+			}
+			got, err := openFile(t, writeWith(t, recorded, rows...)).Counts(t.Context())
+			want := map[int64]db3.Count{}
+			for _, m := range rows {
+				c, ok := want[m.Topic]
+				if !ok {
+					c.First = m.At
+				}
+				c.Messages, c.Last = c.Messages+1, m.At
+				want[m.Topic] = c
+			}
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%v %s", err, diff)
+			}
+		})
+	}
+}
+
+// TestCountsReadsLittle: with what the recorder has counted, messages in the middle are not read.
+func TestCountsReadsLittle(t *testing.T) { // not parallel: it counts allocations
+	rows := make([]row, 20_000)
+	for i := range rows {
+		rows[i] = row{1, int64(i), ""}
+	}
+	r := openFile(t, writeWith(t, []rosbag2.TopicCount{{Topic: topics()[0], Messages: uint64(len(rows))}}, rows...))
+	allocated := testing.AllocsPerRun(1, func() {
+		if _, err := r.Counts(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	if allocated > float64(len(rows)) {
+		t.Errorf("%v allocations: it reads all of the file", allocated)
 	}
 }
 
