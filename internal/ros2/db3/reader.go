@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"slices"
@@ -332,124 +331,6 @@ func (r *Reader) Schema() int { return r.schema }
 
 // Size returns the size of the file, with what a recorder left in a journal beside it.
 func (r *Reader) Size() int64 { return r.size }
-
-// Count says how many messages a topic has, and of what time.
-type Count struct {
-	Messages    uint64
-	First, Last int64 // nanoseconds since 1970
-}
-
-// Counts counts the messages of each topic by its number. If the recorder has counted them, it reads some
-// messages at both ends of the file; otherwise one page for each message.
-func (r *Reader) Counts(ctx context.Context) (map[int64]Count, error) {
-	if all := r.recorded(ctx); all != nil {
-		return all, nil
-	}
-	rows, err := r.prepare(ctx, "SELECT topic_id, timestamp FROM messages LIMIT "+fmt.Sprint(r.maxRows()))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.close()
-	all := map[int64]Count{}
-	for i := range r.topics {
-		all[r.topics[i].ID] = Count{}
-	}
-	for rows.query(ctx); ; {
-		v, err := rows.next()
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-		if err != nil {
-			return all, err
-		}
-		id, isID := v[0].(int64)
-		at, isTime := v[1].(int64)
-		if !isID || !isTime {
-			return all, fmt.Errorf("%w: a message has the topic %v and the time %v", ErrCorrupt, v[0], v[1])
-		}
-		c, ok := all[id]
-		if !ok {
-			continue
-		}
-		if c.Messages == 0 {
-			c.First, c.Last = at, at
-		}
-		c.Messages++
-		c.First, c.Last = min(c.First, at), max(c.Last, at)
-		all[id] = c
-	}
-}
-
-// recorded returns the counts of the recorder, with the times that the ends of the file show. It returns nil if
-// there are none, if they do not fit the file, or if a topic begins or ends far from both ends.
-func (r *Reader) recorded(ctx context.Context) map[int64]Count {
-	if r.metadata == nil || !r.indexed {
-		return nil
-	}
-	// Pages that are crafted to be used many times would count without end.
-	count := fmt.Sprintf("SELECT count(*) FROM (SELECT 1 FROM messages LIMIT %d)", r.maxRows())
-	var messages uint64
-	if r.db.conn.QueryRowContext(ctx, count).Scan(&messages) != nil {
-		return nil
-	}
-	ids, all := make(map[string]int64), make(map[int64]Count)
-	for i := range r.topics {
-		ids[r.topics[i].Name] = r.topics[i].ID
-		all[r.topics[i].ID] = Count{}
-	}
-	front, back := r.atEnd(ctx, Query{}), r.atEnd(ctx, Query{Backwards: true})
-	for _, t := range r.metadata.Topics {
-		id, ok := ids[t.Name]
-		f, b := front[id], back[id]
-		switch {
-		case !ok || all[id].Messages > 0 || t.Messages > messages || t.Messages < max(f.Messages, b.Messages):
-			return nil
-		case t.Messages == 0:
-			continue
-		case f.Messages == t.Messages: // all messages are at the beginning
-			b.First = f.Last
-		case b.Messages == t.Messages:
-			f.First = b.Last
-		case f.Messages == 0 || b.Messages == 0:
-			return nil
-		}
-		all[id] = Count{Messages: t.Messages, First: f.First, Last: b.First}
-		messages -= t.Messages
-	}
-	if messages != 0 || len(ids) != len(r.topics) {
-		return nil
-	}
-	return all
-}
-
-// atEnd counts the first messages that a query selects. First and Last are in its order.
-func (r *Reader) atEnd(ctx context.Context, q Query) map[int64]Count {
-	q.limit = 2048
-	all := make(map[int64]Count)
-	rows, err := r.prepare(ctx, q.statement("topic_id"))
-	if err != nil {
-		return nil
-	}
-	defer rows.close()
-	for rows.query(ctx); ; {
-		v, err := rows.next()
-		if err != nil {
-			return all
-		}
-		at, isTime := v[0].(int64)
-		id, isID := v[1].(int64)
-		if !isTime || !isID {
-			return nil
-		}
-		c := all[id]
-		if c.Messages == 0 {
-			c.First = at
-		}
-		c.Messages++
-		c.Last = at
-		all[id] = c
-	}
-}
 
 // maxRows is an upper bound for the number of messages in the file.
 func (r *Reader) maxRows() int64 { return r.size/minRowBytes + 1 }
