@@ -54,8 +54,8 @@ func (r *Reader) Counts(ctx context.Context) (map[int64]Count, error) {
 	}
 }
 
-// recorded returns the counts of the recorder, with the times that the ends of the file show. It returns nil if
-// there are none, if they do not fit the file, or if a topic begins or ends far from both ends.
+// recorded returns the counts of the recorder, with the times that the ends of the file show. It returns
+// nil if there are none, if they do not fit the file, or if a topic begins or ends far from both ends.
 func (r *Reader) recorded(ctx context.Context) map[int64]Count {
 	if r.metadata == nil || !r.indexed {
 		return nil
@@ -76,7 +76,7 @@ func (r *Reader) recorded(ctx context.Context) map[int64]Count {
 		id, ok := ids[t.Name]
 		f, b := front[id], back[id]
 		switch {
-		case !ok || all[id].Messages > 0 || t.Messages > messages || t.Messages < max(f.Messages, b.Messages):
+		case !ok || all[id].Messages > 0, t.Messages > messages, t.Messages < max(f.Messages, b.Messages):
 			return nil
 		case t.Messages == 0:
 			continue
