@@ -180,18 +180,31 @@ func (e *expander) find(name string) (*option, error) {
 	sort.Strings(names)
 	switch len(names) {
 	case 0:
-		return nil, unrecognized(name, slices.Collect(maps.Keys(e.long)))
+		return nil, e.unrecognized(name)
 	case 1:
 		return e.long[names[0][2:]], nil
 	}
 	return nil, fmt.Errorf("option '--%s' is ambiguous: it could be %s", name, strings.Join(names, ", "))
 }
 
-// unrecognized returns rosbag's error for an unknown option, with the name of the option that may be meant.
-func unrecognized(name string, known []string) error {
-	slices.Sort(known)
-	if like := wording.NearestName(name, known); like != "" {
+// unrecognized returns rosbag's error for an unknown option, with the names of the options that may be
+// meant: the one with a similar name, or those that say at the beginning of their help that they do it,
+// such as --lz4 for --compress.
+func (e *expander) unrecognized(name string) error {
+	if like := wording.NearestName(name, slices.Sorted(maps.Keys(e.long))); like != "" {
 		return fmt.Errorf("unrecognised option '--%s': did you mean --%s?", name, like)
+	}
+	var doing []string
+	for _, long := range slices.Sorted(maps.Keys(e.long)) {
+		o := e.long[long]
+		verb, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(o.Help)), " ")
+		if o.Name == long && len(name) > 4 && len(verb) > 4 &&
+			(strings.HasPrefix(verb, name) || strings.HasPrefix(name, verb)) {
+			doing = append(doing, "--"+long)
+		}
+	}
+	if n := len(doing); n > 0 && n <= 3 {
+		return fmt.Errorf("unrecognised option '--%s': did you mean %s?", name, strings.Join(doing, " or "))
 	}
 	return fmt.Errorf("unrecognised option '--%s': see --help", name)
 }

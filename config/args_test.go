@@ -29,6 +29,7 @@ func TestCommandLine(t *testing.T) {
 		"abbreviation of stock":     {"-a --max 3 --max-b 4", "all=true max_bytes=4 max_splits=3", ""},
 		"unknown":                   {"--bogus", "", "unrecognised option '--bogus'"},
 		"misspelled":                {"--limt 3", "", "unrecognised option '--limt': did you mean --limit?"},
+		"what it does":              {"--recording x", "", "unrecognised option '--recording': did you mean --all or --topic?"},
 		"unknown short":             {"-aZ", "", "unrecognised option '-Z' in '-aZ'"},
 		"missing":                   {"/t --limit", "", "the required argument for option '--limit' is missing"},
 		"many words":                {"--pause-topics /a /b --type x -a z", "all=true pause_topics=/a,/b topics=z type=x", ""},

@@ -24,6 +24,8 @@ var mistakes = []struct {
 	{"gorecord -a -e (", 1, `gorecord: topic: "(": missing closing ) at "(": want a regular expression (RE2 syntax)`},
 	{"gorecord -a -x (", 1, `gorecord: --exclude: "(": missing closing ) at "(": want a regular expression (RE2 syntax)`},
 	{"gorecord -a --splt", 1, "gorecord: unrecognised option '--splt': did you mean --split?"},
+	{"gorecord -a --compres", 1, "gorecord: unrecognised option '--compres': did you mean --bz2 or --lz4?"},
+	{"gorecord -a --compression=lz4", 1, "gorecord: unrecognised option '--compression': did you mean --bz2 or --lz4?"},
 	{"gorecord -a --zzzzzzzzzz", 1, "gorecord: unrecognised option '--zzzzzzzzzz': see --help"},
 	{"gorecord -a -Z", 1, "gorecord: unrecognised option '-Z' in '-Z': see --help"},
 	{"gorecord -a --s", 1, "gorecord: option '--s' is ambiguous: it could be --size, --snapshot, --snapshot-beside, --snapshot-bytes, --snapshot-on, --split, --split-at, --start-on, --stop-on, --stopped, --summary, --sync"},
