@@ -150,7 +150,8 @@ func (p *Plan) misnamed() string {
 		what, want = "MCAP", ".mcap"
 	}
 	if ext := filepath.Ext(p.Out); ext != "" && ext != want {
-		return fmt.Sprintf("; it is %s, although its name ends in %s", what, wording.Shown(ext))
+		return fmt.Sprintf("; it is %s, although its name ends in %s; names of bags end in .bag, of MCAP files in .mcap",
+			what, wording.Shown(ext))
 	}
 	return ""
 }
