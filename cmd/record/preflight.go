@@ -13,8 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/cmd/record/internal/face"
 	"github.com/gorosbag/gorosbag/cmd/record/internal/preflight"
-	"github.com/gorosbag/gorosbag/internal/cloud/store"
-	"github.com/gorosbag/gorosbag/internal/cloud/upload"
+	"github.com/gorosbag/gorosbag/internal/face/web"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/ros/finding"
 	"github.com/gorosbag/gorosbag/internal/ros/topicmatch"
@@ -32,7 +31,7 @@ func preflightHelp() program.Subcommand {
 		Name: preflightCommand, Args: "[TOPICS] [OPTIONS]",
 		Help: "Listen for 10 s, record nothing, and say what is not ready",
 		Detail: `Takes the topics and options of a recording (gorecord --help). Prints each topic with its rate, what is expected of it and its stamps;
-the disk, the buffer, the clock of the master's host and the store of --upload. Exit code: 0 all is ready, otherwise 1.`,
+the disk, the buffer, the clock of the master's host, the address of --http if it is taken, and the store of --upload. Exit code: 0 all is ready, otherwise 1.`,
 	}
 }
 
@@ -99,6 +98,15 @@ func runPreflight(args []string) int {
 		h.Buffer(o.MemoryBytes()), masterFact(ctx, graph.Node.MasterURI(), graph.Node.MasterUp()))
 	if listenErr != nil {
 		h.Facts = append(h.Facts, preflight.Fact{What: "graph", Text: listenErr.Error(), Bad: true})
+	}
+	if s.Web.Listen != "" {
+		page, err := web.Listen(ctx, s.Web.Listen)
+		if err == nil {
+			err = page.Close()
+		}
+		if err != nil {
+			h.Facts = append(h.Facts, preflight.Fact{What: "page", Text: err.Error(), Bad: true})
+		}
 	}
 	if s.upload.to != "" {
 		h.Facts = append(h.Facts, storeFact(ctx, &s.upload))
@@ -218,14 +226,9 @@ func masterFact(parent context.Context, uri string, up bool) preflight.Fact {
 // bags wait.
 func storeFact(parent context.Context, u *uploadSettings) preflight.Fact {
 	f := preflight.Fact{What: "store", Bad: true}
-	to, err := upload.ParseDestination(u.to)
-	if err != nil {
-		f.Text = err.Error()
-		return f
-	}
 	ctx, cancel := context.WithTimeout(parent, askWithin)
 	defer cancel()
-	bucket, err := store.OpenBucket(ctx, to.URL, u.rate)
+	_, bucket, err := u.open(ctx)
 	if err != nil {
 		f.Text = err.Error()
 		return f

@@ -67,16 +67,25 @@ func Serve(ctx context.Context, o Options, f Backend) (*Server, error) {
 	if o.MasterUp == nil { // nothing is wrong with a master that nobody needs
 		o.MasterUp, o.Unread = func() bool { return true }, func() (now, ever string) { return "", "" }
 	}
+	ln, err := Listen(ctx, o.Listen)
+	if err != nil {
+		return nil, err
+	}
+	return serve(ctx, ln, o, f), nil
+}
+
+// Listen opens host:port as Serve does.
+func Listen(ctx context.Context, address string) (net.Listener, error) {
 	network := "tcp"
-	if at, err := netip.ParseAddrPort(o.Listen); err == nil && at.Addr().Is4() {
+	if at, err := netip.ParseAddrPort(address); err == nil && at.Addr().Is4() {
 		network = "tcp4" // for tcp, Go takes 0.0.0.0 to be [::], too: past a firewall that knows IPv4 only
 	}
 	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, network, o.Listen)
+	ln, err := lc.Listen(ctx, network, address)
 	if err != nil {
-		return nil, fmt.Errorf("--http %s: %w", o.Listen, err)
+		return nil, fmt.Errorf("--http %s: %w", address, err)
 	}
-	return serve(ctx, ln, o, f), nil
+	return ln, nil
 }
 
 // serve starts a server on a listener.

@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"net"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -212,10 +213,16 @@ func TestPreflight(t *testing.T) {
 	harness.Long(t, "listens for ten seconds, twice")
 	g := harness.NewGraph(t, "gomaster")
 	peers.NewFlood(g, "/t", 1000)
-	good := g.Start("gorecord", "preflight", "t", "--expect", "/t=5")
-	bad := g.Start("gorecord", "preflight", "/other", "/never", "/cam/*", "--expect", "/never=1", "--expect", "/cam/*=1", "--upload", "file:///no/such/directory", "-O", "nowhere/run")
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close() //nolint:errcheck // nobody connects
+	page := taken.Addr().String()
+	good := g.Start("gorecord", "preflight", "t", "--expect", "/t=5", "--http", "127.0.0.1:0")
+	bad := g.Start("gorecord", "preflight", "/other", "/never", "/cam/*", "--expect", "/never=1", "--expect", "/cam/*=1", "--upload", "file:///no/such/directory", "-O", "nowhere/run", "--http", page)
 	good.Ended(0, "verdict", "ok", "disk:", "buffer:", "whose clock agrees with ours", "ready")
-	bad.Ended(1, "! no publisher", "! no such topic", "bag:     ! cannot open nowhere/run.bag.active: directory nowhere/ does not exist", "disk:    free", "http://", "store:   ! file:///no/such/directory", "not ready")
+	bad.Ended(1, "! no publisher", "! no such topic", "bag:     ! cannot open nowhere/run.bag.active: directory nowhere/ does not exist", "disk:    free", "http://", "store:   ! file:///no/such/directory", "page:    ! --http "+page+": ", "not ready")
 	if bags, err := filepath.Glob(filepath.Join(g.Dir, "*.bag*")); err != nil || len(bags) > 0 {
 		t.Errorf("%q were recorded (%v)", bags, err)
 	}
