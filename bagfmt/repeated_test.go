@@ -88,7 +88,7 @@ func scanned(tb testing.TB, b []byte) (list []string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	is := rosbag.NewRepeats(s.Repeated())
+	is := s.Repeated().Pass()
 	for {
 		m, err := s.Next()
 		if errors.Is(err, io.EOF) {

@@ -5,15 +5,13 @@ import "fmt"
 // Compression is how the data of a chunk is stored.
 type Compression string
 
-// The compressions of format V2.0.
+// The compressions of format V2.0, and the one that MCAP has besides.
 const (
 	CompressionNone Compression = "none"
 	CompressionLZ4  Compression = "lz4"
 	CompressionBZ2  Compression = "bz2"
+	CompressionZstd Compression = "zstd" // of MCAP; no bag has it
 )
-
-// CompressionZstd is a compression of MCAP. No bag has it.
-const CompressionZstd Compression = "zstd"
 
 // ParseCompression returns the compression of bags named s.
 func ParseCompression(s string) (Compression, error) {

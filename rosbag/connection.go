@@ -13,7 +13,7 @@ type Field struct {
 // made: every field, in its order, unknown ones included.
 type Header []Field
 
-// Keys of a connection header that ROS gives a meaning.
+// Keys of a connection header that ROS gives a meaning, and those that only a channel of an MCAP file has.
 const (
 	KeyCallerID          = "callerid"
 	KeyLatching          = "latching"
@@ -21,21 +21,20 @@ const (
 	KeyMessageDefinition = "message_definition"
 	KeyTopic             = "topic"
 	KeyType              = "type"
-)
 
-// Keys of the header of a connection that is a channel of an MCAP file whose messages are not
-// those of ROS 1, such as cdr of ROS 2. Readers give out such connections only if they are asked
-// for them: see KeepForeign of bagfmt.ReaderOptions. The header then has the keys topic, type,
-// which is the name of the schema and may be empty, and these, but no md5sum and no
-// message_definition. The payloads are what the file holds.
-const (
-	// message_encoding of the channel, for example "cdr".
+	// The other keys are of a connection that is a channel of an MCAP file whose messages are not
+	// those of ROS 1, such as cdr of ROS 2. Readers give out such connections only if they are asked
+	// for them: see KeepForeign of bagfmt.ReaderOptions. The header then has the keys topic, type,
+	// which is the name of the schema and may be empty, and these, but no md5sum and no
+	// message_definition. The payloads are what the file holds.
+
+	// KeyMCAPEncoding is the message_encoding of the channel, for example "cdr".
 	KeyMCAPEncoding = "mcap.encoding"
-	// for example "ros2msg"; empty without a schema.
+	// KeyMCAPSchemaEncoding is for example "ros2msg"; empty without a schema.
 	KeyMCAPSchemaEncoding = "mcap.schema_encoding"
-	// data of the schema: a definition, or bytes.
+	// KeyMCAPSchema is the data of the schema: a definition, or bytes.
 	KeyMCAPSchema = "mcap.schema"
-	// what comes before each key of the channel's metadata, for example
+	// KeyMCAPMetadata comes before each key of the channel's metadata, for example
 	// "mcap.metadata.offered_qos_profiles".
 	KeyMCAPMetadata = "mcap.metadata."
 )

@@ -1,4 +1,3 @@
-// Package rosbag has what all recordings of ROS messages share: connections, messages, times, queries,
-// errors. A recording that is read is a [Source], one that is written a [Sink]. Package bagfmt reads and
-// writes bags.
+// Package rosbag has what recordings share: connections, messages, times, queries, errors. A [Source] is
+// read, a [Sink] written. Package bagfmt has those of bags.
 package rosbag

@@ -16,6 +16,7 @@ var (
 	ErrLimit     = errors.New("limit exceeded")
 	ErrClosed    = errors.New("writer is closed")
 	ErrCanceled  = errors.New("canceled") // by Query.Cancel
+	ErrLeftOut   = errors.New("topic left out")
 )
 
 // VersionError says that a bag is of a version that is not read.
@@ -110,6 +111,7 @@ func (e *ReadError) Error() string { return fmt.Sprintf("read at %d: %v", e.Offs
 func (e *ReadError) Unwrap() error { return e.Err }
 
 // EncodingError says that the messages of a topic of a file are not those of ROS, and are left out.
+// It matches ErrLeftOut.
 type EncodingError struct {
 	Topic          string
 	Encoding       string // of the messages, for example "cdr"
@@ -132,8 +134,11 @@ func (e *EncodingError) Error() string {
 		e.Topic, e.Encoding, schema, want)
 }
 
-// TopicError says what is wrong with messages of a topic. It matches ErrCorrupt, unless the topic is left
-// out: then the recording is as it was written.
+// Is reports whether target is ErrLeftOut.
+func (e *EncodingError) Is(target error) bool { return target == ErrLeftOut }
+
+// TopicError says what is wrong with messages of a topic. It matches ErrCorrupt or, if the topic is left
+// out, ErrLeftOut: then the recording is as it was written.
 type TopicError struct {
 	// with the topic and the type that selections choose by; none of the recording if the topic is left
 	// out
@@ -151,31 +156,35 @@ func (e *TopicError) Error() string {
 	return fmt.Sprintf("topic %s: %v", e.Conn.Topic, e.Err)
 }
 
-// Is reports whether target is ErrCorrupt.
-func (e *TopicError) Is(target error) bool { return target == ErrCorrupt && !e.LeftOut }
+// Is reports whether target is ErrCorrupt, or ErrLeftOut if the topic is left out.
+func (e *TopicError) Is(target error) bool {
+	if e.LeftOut {
+		return target == ErrLeftOut
+	}
+	return target == ErrCorrupt
+}
 
 // Unwrap returns the cause.
 func (e *TopicError) Unwrap() error { return e.Err }
 
-// AboutTopic returns a connection with the topic and the type that an error is about, and whether all
-// messages of the topic are left out. Who published them may be unknown. The connection is nil for errors
-// about the file and about several topics.
-func AboutTopic(err error) (c *Connection, leftOut bool) {
+// aboutTopic returns a connection with the topic and the type that an error is about. Who published the
+// messages may be unknown. The connection is nil for errors about the file and about several topics.
+func aboutTopic(err error) *Connection {
 	var encoding *EncodingError
 	var topic *TopicError
 	switch {
 	case errors.As(err, &encoding):
 		name := strings.Replace(encoding.Schema, "/msg/", "/", 1) // ROS 2 says std_msgs/msg/String
-		return &Connection{Topic: encoding.Topic, Header: Header{{KeyType, name}}}, true
+		return &Connection{Topic: encoding.Topic, Header: Header{{KeyType, name}}}
 	case errors.As(err, &topic):
-		return topic.Conn, topic.LeftOut
+		return topic.Conn
 	}
-	return nil, false
+	return nil
 }
 
 // Concerns reports whether an error is about messages that keep selects by topic and type; nil selects
 // all. Errors about the file, and about several topics, concern every selection.
 func Concerns(err error, keep func(*Connection) bool) bool {
-	c, _ := AboutTopic(err)
+	c := aboutTopic(err)
 	return c == nil || keep == nil || keep(c)
 }

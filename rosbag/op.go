@@ -5,7 +5,7 @@ import "fmt"
 // Op is the kind of a record, the value of its op field.
 type Op byte
 
-// The records of format V2.0.
+// The records of format V2.0, and one of format V1 that some bags of V2.0 still hold.
 const (
 	OpMessage    Op = 2 // one message of a connection
 	OpBagHeader  Op = 3 // first record of the file: where the index section is
@@ -13,10 +13,9 @@ const (
 	OpChunk      Op = 5 // connection and message records, possibly compressed
 	OpChunkInfo  Op = 6 // index section: place, times and counts of one chunk
 	OpConnection Op = 7 // topic and connection header of a publisher
-)
 
-// OpMessageDefinition is a record of format V1 that some V2.0 bags still hold.
-const OpMessageDefinition Op = 1
+	OpMessageDefinition Op = 1 // of format V1
+)
 
 // String returns the name of the record as error texts use it.
 func (o Op) String() string {

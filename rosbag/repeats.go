@@ -12,7 +12,7 @@ type Repeats struct {
 // in time order. It reads the chunks that hold them, and leaves it to the pass to report what
 // cannot be read.
 func FindRepeats(s Source) *Repeats {
-	x := NewRepeats(s.Info().Repeated)
+	x := s.Info().Repeated.Pass()
 	if x == nil {
 		return nil
 	}
@@ -36,9 +36,9 @@ func FindRepeats(s Source) *Repeats {
 	return x
 }
 
-// NewRepeats is for a pass over all messages of a recording, in the order of the file, that says r
-// about its repeated messages.
-func NewRepeats(r Repeated) *Repeats {
+// Pass returns what distinguishes the repeated messages in a pass over all messages of the recording, in the
+// order of the file; nil if there are none.
+func (r Repeated) Pass() *Repeats {
 	if r.Count == 0 {
 		return nil
 	}

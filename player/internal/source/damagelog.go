@@ -74,7 +74,6 @@ func (d *DamageLog) Report(e *control.DamageError) {
 
 // write logs one damaged place.
 func (d *DamageLog) write(e *control.DamageError) {
-	_, leftOut := rosbag.AboutTopic(e)
 	switch {
 	case e.Lossless():
 		d.log.Warn("an index of the bag is damaged, its messages are played", damageFields(e)...)
@@ -82,7 +81,7 @@ func (d *DamageLog) write(e *control.DamageError) {
 		d.log.Error("a part of the bag could not be read, playing on after it", damageFields(e)...)
 	case errors.Is(e, rosbag.ErrLimit):
 		d.log.Error("a chunk is larger than --max-chunk allows, playing on after it", damageFields(e)...)
-	case leftOut:
+	case errors.Is(e, rosbag.ErrLeftOut):
 		d.log.Error("a topic is left out, playing the others", damageFields(e)...)
 	default:
 		d.log.Error("bag is damaged, playing on after it", damageFields(e)...)

@@ -119,6 +119,8 @@ func (c *checker) unread(err error) {
 		c.warn("", "%s: it is read from front to back", text(err))
 		return
 	}
-	_, leftOut := rosbag.AboutTopic(err)
-	c.add(Damage{Offset: UnknownOffset, What: text(err), Advice: adviceSource, Lost: true, LeftOut: leftOut})
+	c.add(Damage{
+		Offset: UnknownOffset, What: text(err), Advice: adviceSource, Lost: true,
+		LeftOut: errors.Is(err, rosbag.ErrLeftOut),
+	})
 }

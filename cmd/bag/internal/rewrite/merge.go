@@ -55,7 +55,7 @@ func (m *merge) open(i int, q rosbag.Query) rosbag.Cursor {
 		q.Start, q.End = m.o.Start, m.o.End // what comes before Start may be latched
 		return &scanned{
 			merge: m, number: i, s: in.Scanner, q: q, kept: make(map[*rosbag.Connection]bool),
-			repeats: rosbag.NewRepeats(in.Scanner.Repeated()),
+			repeats: in.Scanner.Repeated().Pass(),
 		}
 	}
 	return &walked{Cursor: in.Source.Cursor(q), source: in.Source, repeated: &m.repeated[i]}
