@@ -12,7 +12,7 @@ type BagSink struct {
 	w                 *bagfmt.Writer
 	repeated          repeatedOut
 	uncompressed      bool  // no compression
-	uncompressedBytes int64 // bytes so far, before compression and without connection records
+	uncompressedBytes int64 // bytes so far, before compression; without connection records of an open chunk
 }
 
 // NewBag starts a bag on w.
@@ -55,11 +55,11 @@ func (s *BagSink) CopyChunk(c rosbag.Chunk, as func(*rosbag.Connection) *rosbag.
 		return false, err
 	}
 	s.repeated.ordinary(c.End())
+	s.uncompressedBytes = s.w.Size() // no chunk is open now; messages that follow add to this
 	return true, nil
 }
 
-// Size returns the size so far of a bag whose messages were written one by one: a split, which asks for it,
-// copies no chunks. With compression, open chunks do not count.
+// Size returns the size of the bag so far. With compression, open chunks do not count.
 func (s *BagSink) Size() int64 {
 	if s.uncompressed {
 		return max(s.w.Size(), s.uncompressedBytes)

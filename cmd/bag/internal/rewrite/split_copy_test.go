@@ -57,7 +57,7 @@ func TestSplitCopiesChunks(t *testing.T) {
 	}{
 		"by time":                {long, turns(10, 27), 3 + 2 + 2},
 		"by time, not at chunks": {rewrite.SplitRule{Duration: 10 * time.Second}, turns(10, 30), 3 + 2 + 2},
-		"by size":                {rewrite.SplitRule{Bytes: 25_000}, turns(10, 27), 4},
+		"by size":                {rewrite.SplitRule{Bytes: 25_000}, turns(10, 27), 5},
 		"latched":                {rewrite.SplitRule{Duration: 9 * time.Second, Latched: true}, turns(10, 27), 0},
 		"of two topics by topic": {rewrite.SplitRule{Topic: true}, turns(10, 9), 0},
 		"of one topic by topic": {rewrite.SplitRule{Topic: true}, slices.DeleteFunc(turns(10, 18), func(s said) bool {
@@ -85,6 +85,25 @@ func TestSplitCopiesChunks(t *testing.T) {
 				t.Errorf("%d files, want %d (-one by one +by chunks):\n%s", len(all[1]), len(all[0]), d)
 			}
 		})
+	}
+}
+
+// TestSplitBySizeAfterCopiedChunks: messages that are written after a chunk was copied count at once, and not only when
+// their own chunk is full: a file would be larger than the user wants by a chunk.
+func TestSplitBySizeAfterCopiedChunks(t *testing.T) {
+	t.Parallel()
+	const chunk, message, index = 20_000, 2100, 1500
+	in := bag(t, chunk, turns(10, 60)...)
+	for limit := int64(47_000); limit < 65_000; limit += 1500 {
+		all, copied := splitBoth(t, in, rewrite.SplitRule{Bytes: limit}, bagfmt.WriterOptions{ChunkBytes: chunk})
+		if copied == 0 {
+			t.Errorf("of at least %d bytes: no chunk is copied", limit)
+		}
+		for n, b := range all[1][:len(all[1])-1] {
+			if got := int64(len(b)); got < limit || got > limit+message+index {
+				t.Errorf("of at least %d bytes: file %d has %d", limit, n, got)
+			}
+		}
 	}
 }
 
