@@ -36,12 +36,12 @@ func asMCAP(t *testing.T, b []byte) []byte {
 			t.Fatal(err)
 		}
 		if channels[m.Conn] == 0 {
-			schema, err := w.AddSchema(m.Conn.Header.Type(), "ros1msg", []byte(m.Conn.Header.MessageDefinition()))
+			schema, err := w.AddSchema(mcapwriter.AnyID, m.Conn.Header.Type(), "ros1msg", []byte(m.Conn.Header.MessageDefinition()))
 			if err != nil {
 				t.Fatal(err)
 			}
 			metadata := map[string]string{"callerid": m.Conn.Header.CallerID(), "md5sum": m.Conn.Header.MD5Sum(), "latching": strconv.FormatBool(m.Conn.Header.Latching())}
-			if channels[m.Conn], err = w.AddChannel(schema, m.Conn.Topic, "ros1", metadata); err != nil {
+			if channels[m.Conn], err = w.AddChannel(mcapwriter.AnyID, schema, m.Conn.Topic, "ros1", metadata); err != nil {
 				t.Fatal(err)
 			}
 		}
