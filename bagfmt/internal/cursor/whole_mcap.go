@@ -13,6 +13,11 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
+// maxDefinitionBytes limits the records of schemas and channels in a chunk that is given out whole. They are
+// remembered, and take up to ten times their size: a few kB that unpack to a chunk full of them would fill
+// the memory.
+const maxDefinitionBytes = 1 << 20
+
 // readMCAP is read for a chunk of an MCAP file. A chunk without message indexes is as good as one with
 // them: its entries are made from the records, and new indexes are made from the entries.
 func (w *Whole) readMCAP(c *Cursor, x *load.Chunk) bool {
@@ -23,7 +28,7 @@ func (w *Whole) readMCAP(c *Cursor, x *load.Chunk) bool {
 	}
 	m := &w.mcap
 	m.Last, m.Schemas, m.Channels = m.Last[:0], m.Schemas[:0], m.Channels[:0]
-	rest := x.Entries
+	rest, definitions := x.Entries, 0
 	for walk := (mcap.Walk{Data: x.Data}); ; {
 		at := walk.At
 		op, content, err := walk.Next()
@@ -33,9 +38,10 @@ func (w *Whole) readMCAP(c *Cursor, x *load.Chunk) bool {
 		case err != nil:
 			return false
 		case op == mcap.OpMessage:
-		case !w.definition(op, content):
-			return false
 		default:
+			if definitions += walk.At - at; definitions > maxDefinitionBytes || !w.definition(op, content) {
+				return false
+			}
 			continue
 		}
 		found, err := mcap.MessageAt(x.Data, int64(at))

@@ -384,6 +384,13 @@ func TestMCAPChunksAreCopied(t *testing.T) {
 			m.add(schema, a)
 			m.chunk(t, chunkForm{}, append([][]byte{longer}, three(10, 1)...)...)
 		}},
+		"repeated definitions": {make: func(t *testing.T, m *mcapMaker) {
+			t.Helper()
+			m.add(schema, a)
+			m.chunk(t, chunkForm{}, append(three(10, 1), bytes.Repeat(a, 1<<20/len(a)))...)
+			// more of them could fill the memory: a few kB can unpack to a chunk full of them
+			m.chunk(t, chunkForm{}, append(three(20, 1), bytes.Repeat(a, 1<<20/len(a)+1))...)
+		}, want: 1},
 		"unknown record": {make: func(t *testing.T, m *mcapMaker) {
 			t.Helper()
 			m.add(schema, a)
