@@ -34,8 +34,8 @@ func (s *MCAPSink) CopyChunk(c rosbag.Chunk, as func(*rosbag.Connection) *rosbag
 	if !ok {
 		return false, nil
 	}
-	for id, t := range schemas {
-		if _, err := s.schema(t, int(id)); err != nil {
+	for _, id := range slices.Sorted(maps.Keys(schemas)) { // the same bytes each time
+		if _, err := s.schema(schemas[id], int(id)); err != nil {
 			return false, err
 		}
 	}
