@@ -14,7 +14,8 @@ type Count struct {
 }
 
 // Counts counts the messages of each topic by its number. If the recorder has counted them, it reads some
-// messages at both ends of the file; otherwise one page for each message.
+// messages at both ends of the file; otherwise one page for each message. Messages of no topic of the file
+// are ErrCorrupt, with the counts of all topics.
 func (r *Reader) Counts(ctx context.Context) (map[int64]Count, error) {
 	if all := r.recorded(ctx); all != nil {
 		return all, nil
@@ -28,12 +29,16 @@ func (r *Reader) Counts(ctx context.Context) (map[int64]Count, error) {
 	for i := range r.topics {
 		all[r.topics[i].ID] = Count{}
 	}
+	lost, of := 0, int64(0) // messages of no topic, and the number that the first has
 	for rows.query(ctx); ; {
 		v, err := rows.next()
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF) && lost > 0:
+			return all, fmt.Errorf("%w: %d messages have topic numbers, such as %d, that no topic has",
+				ErrCorrupt, lost, of)
+		case errors.Is(err, io.EOF):
 			return all, nil
-		}
-		if err != nil {
+		case err != nil:
 			return all, err
 		}
 		id, isID := v[0].(int64)
@@ -43,6 +48,9 @@ func (r *Reader) Counts(ctx context.Context) (map[int64]Count, error) {
 		}
 		c, ok := all[id]
 		if !ok {
+			if lost++; lost == 1 {
+				of = id
+			}
 			continue
 		}
 		if c.Messages == 0 {
@@ -71,7 +79,10 @@ func (r *Reader) recorded(ctx context.Context) map[int64]Count {
 		ids[r.topics[i].Name] = r.topics[i].ID
 		all[r.topics[i].ID] = Count{}
 	}
-	front, back := r.atEnd(ctx, Query{}), r.atEnd(ctx, Query{Backwards: true})
+	front, back := r.atEnd(ctx, all, Query{}), r.atEnd(ctx, all, Query{Backwards: true})
+	if front == nil || back == nil {
+		return nil
+	}
 	for _, t := range r.metadata.Topics {
 		id, ok := ids[t.Name]
 		f, b := front[id], back[id]
@@ -96,8 +107,9 @@ func (r *Reader) recorded(ctx context.Context) map[int64]Count {
 	return all
 }
 
-// atEnd counts the first messages that a query selects. First and Last are in its order.
-func (r *Reader) atEnd(ctx context.Context, q Query) map[int64]Count {
+// atEnd counts the first messages that a query selects. First and Last are in its order. It returns nil if
+// there is damage, which Counts shall name, such as a message of none of the topics.
+func (r *Reader) atEnd(ctx context.Context, topics map[int64]Count, q Query) map[int64]Count {
 	q.limit = 2048
 	all := make(map[int64]Count)
 	rows, err := r.prepare(ctx, q.statement("topic_id"))
@@ -107,12 +119,15 @@ func (r *Reader) atEnd(ctx context.Context, q Query) map[int64]Count {
 	defer rows.close()
 	for rows.query(ctx); ; {
 		v, err := rows.next()
-		if err != nil {
+		if errors.Is(err, io.EOF) {
 			return all
+		}
+		if err != nil {
+			return nil
 		}
 		at, isTime := v[0].(int64)
 		id, isID := v[1].(int64)
-		if !isTime || !isID {
+		if _, known := topics[id]; !isTime || !isID || !known {
 			return nil
 		}
 		c := all[id]

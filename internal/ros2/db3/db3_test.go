@@ -556,3 +556,45 @@ func FuzzReader(f *testing.F) {
 		_, _ = r.Counts(t.Context()) // may fail as the above may
 	})
 }
+
+// TestCountsFindDamage: damage at either end of the file, and messages of no topic of the file, are found also
+// where the recorder has counted.
+func TestCountsFindDamage(t *testing.T) {
+	t.Parallel()
+	const n = 10_000
+	for name, test := range map[string]struct{ damaged, foreign int }{
+		"at the beginning": {damaged: 100},
+		"at the end":       {damaged: n - 100},
+		"of no topic":      {foreign: 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rows := make([]row, n)
+			for i := range rows {
+				rows[i] = row{1, int64(1e18 + i), fmt.Sprintf("message %d.", i)}
+			}
+			path := writeWith(t, []rosbag2.TopicCount{{Topic: topics()[0], Messages: n}}, rows...)
+			if test.damaged > 0 {
+				data, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				page := bytes.LastIndex(data, fmt.Appendf(nil, "message %d.", test.damaged)) / 32768 * 32768 // of the writer
+				copy(data[page:], bytes.Repeat([]byte{0xff}, 600))
+				if err := os.WriteFile(path, data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if test.foreign > 0 {
+				change(t, path, fmt.Sprintf("UPDATE messages SET topic_id = 7 WHERE id <= %d", test.foreign))
+			}
+			counts, err := openFile(t, path).Counts(t.Context())
+			if !errors.Is(err, db3.ErrCorrupt) {
+				t.Errorf("%v %v", counts, err)
+			}
+			if test.foreign > 0 && counts[1].Messages != n-uint64(test.foreign) {
+				t.Errorf("%v; the other messages count", counts)
+			}
+		})
+	}
+}
