@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/face/term/termtext"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 const stampLayout = "2006-01-02 15:04:05.000 MST"
@@ -48,7 +50,11 @@ func previewText(p *player.Preview) string {
 			termtext.Plain(u.Reason))
 	}
 	for _, d := range p.Damage {
-		fmt.Fprintf(&b, "damaged: %s\n", termtext.Plain(d.Error()))
+		what := "damaged"
+		if errors.Is(d, rosbag.ErrLeftOut) {
+			what = "left out"
+		}
+		fmt.Fprintf(&b, "%s: %s\n", what, termtext.Plain(d.Error()))
 	}
 	if p.Graph != nil {
 		fmt.Fprintf(&b, "there is no answer from a master, so who publishes and hears these topics at present is not known: %s\n", termtext.Plain(p.Graph.Error()))

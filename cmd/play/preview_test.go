@@ -43,6 +43,10 @@ func TestPlayPreview(t *testing.T) {
 			t.Errorf("line %d is %q, want %q", 3+i, got[3+i], want)
 		}
 	}
+	p.Damage[0].Err = &rosbag.EncodingError{Topic: "/json", Encoding: "json"}
+	if got := previewText(&p); !strings.Contains(got, "\nleft out: bag x.bag: ") || strings.Contains(got, "damaged") {
+		t.Errorf("with a topic that is left out:\n%s", got)
+	}
 	p.Graph = errors.New("connection refused")
 	if got := previewText(&p); !strings.Contains(got, "is not known: connection refused\n") {
 		t.Errorf("without a master:\n%s", got)

@@ -291,6 +291,31 @@ func TestDeepSource(t *testing.T) {
 	}
 }
 
+// miscounted is a recording that counts one message more in each chunk than it has.
+type miscounted struct{ *bagfmt.Reader }
+
+func (m miscounted) Span(i int) *rosbag.Span {
+	s := *m.Reader.Span(i)
+	s.Counts = slices.Clone(s.Counts)
+	s.Counts[0].Count++
+	return &s
+}
+
+// TestCounted: counts of a recording that are wrong are named; nothing is lost.
+func TestCounted(t *testing.T) {
+	t.Parallel()
+	b := sound(t, intHeader)
+	s, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := check.Source(t.Context(), miscounted{s}, check.Options{})
+	if err != nil || !r.Sound || len(r.Warnings) != 1 || r.Warnings[0].Topic != "/a" ||
+		r.Warnings[0].What != "the recording counts 14 messages, there are 12" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // TestDeep has messages that do not fit their definition.
 func TestDeep(t *testing.T) {
 	t.Parallel()

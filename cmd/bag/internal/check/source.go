@@ -63,12 +63,31 @@ func Source(ctx context.Context, s rosbag.Source, o Options) (*Report, error) {
 			c.warn(conn.Topic, "connection %d has no messages", conn.ID)
 		}
 	}
+	c.counted(s)
 	if r, ok := s.(*ros2.Source); ok && o.Recording != nil {
 		c.stated(r, o.Recording)
 	}
 	c.definitions(s.Connections())
 	c.finish()
 	return c.report, nil
+}
+
+// counted warns where a recording counts other messages of a topic than it has. goplay, which goes by that,
+// leaves out a topic that is said to have none.
+func (c *checker) counted(s rosbag.Source) {
+	if slices.ContainsFunc(c.report.Damage, func(d Damage) bool { return !d.LeftOut }) {
+		return // then there are fewer messages
+	}
+	counts := rosbag.Counts(s)
+	for _, conn := range s.Connections() {
+		var found uint64
+		if st := c.counts[conn]; st != nil {
+			found = st.messages
+		}
+		if counts[conn] != found {
+			c.warn(conn.Topic, "the recording counts %s, there are %d", wording.Plural(counts[conn], "message"), found)
+		}
+	}
 }
 
 // stated compares, topic by topic, what metadata.yaml says of a recording with what is there. Files that

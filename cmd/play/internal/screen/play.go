@@ -2,6 +2,7 @@
 package screen
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/face/term/termtext"
 	"github.com/gorosbag/gorosbag/internal/text/wording"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Printer prints the progress of goplay with the texts of stock rosbag play.
@@ -126,19 +128,24 @@ func Summary(s *control.Summary) string {
 
 func micros(d time.Duration) time.Duration { return d.Round(time.Microsecond) }
 
-// damageLosses summarizes damage and read errors; data that could not be read may be intact.
+// damageLosses summarizes damage, read errors and topics that are left out. Data that could not be read
+// may be intact, and so is a recording with topics that are no messages of ROS.
 func damageLosses(all []*control.DamageError) (parts []string) {
-	var kinds [2][]*control.DamageError
+	var kinds [3][]*control.DamageError
 	for _, d := range all {
 		kind := 0
-		if d.IsReadError() {
+		switch {
+		case d.IsReadError():
 			kind = 1
+		case errors.Is(d, rosbag.ErrLeftOut):
+			kind = 2
 		}
 		kinds[kind] = append(kinds[kind], d)
 	}
 	for kind, what := range []string{
 		"in damaged places of the bags",
 		"in places of the bags that could not be read",
+		"of topics that are left out",
 	} {
 		if c := control.CountDamage(kinds[kind]); c.Places > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s (%d)", c.Lost(), what, c.Places))

@@ -106,6 +106,10 @@ lost: 3 by full queues of slow subscribers (see --queue); 7 of /x : a/B that can
 	if got := screen.Losses(&s); got != "at most 5 and an unknown number in damaged places of the bags (3)" {
 		t.Errorf("where a part of the number is unknown: %q", got)
 	}
+	s.Damage = []*control.DamageError{{Err: &rosbag.EncodingError{Topic: "/json", Encoding: "json"}}}
+	if got := screen.Losses(&s); got != "an unknown number of topics that are left out (1)" {
+		t.Errorf("where a topic is left out: %q", got)
+	}
 	if got := screen.Losses(&control.Summary{UDPOnly: []string{"/l of /a", "/l of /b"}}); got != "all for subscribers that take UDPROS only (2: /l of /a, /l of /b)" {
 		t.Errorf("UDPROS: %q", got)
 	}
