@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// Profile is a section of the files of the AWS tools, by its keys.
+// Profile is a section of the files of the AWS tools, by its keys. Those of a list have its name in front,
+// such as s3.addressing_style.
 type Profile map[string]string
 
 // profiles are the sections of both files, by name.
@@ -39,7 +40,7 @@ func readProfiles() (profiles, error) {
 }
 
 // read adds the profiles of a file, whose sections but "default" have a prefix. Sections without it are
-// of something else. Lines that are indented belong to a list, of which nothing is needed here.
+// of something else. Lines that are indented belong to a list.
 func (p profiles) read(path, prefix string) error {
 	f, err := os.Open(path) //nolint:gosec // the user names the file
 	if err != nil {
@@ -47,18 +48,19 @@ func (p profiles) read(path, prefix string) error {
 	}
 	defer f.Close() //nolint:errcheck // only read from
 	var section Profile
+	list := "" // the latest key, whose list may follow
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		line := strings.TrimSpace(lines.Text())
-		if line == "" || line[0] == '#' || line[0] == ';' || lines.Text()[0] == ' ' ||
-			lines.Text()[0] == '\t' {
+		if line == "" || line[0] == '#' || line[0] == ';' {
 			continue
 		}
-		if line[0] == '[' {
+		indented := strings.ContainsRune(" \t", rune(lines.Text()[0]))
+		if line[0] == '[' && !indented {
 			name, _, _ := strings.Cut(line[1:], "]")
 			name = strings.Join(strings.Fields(name), " ")
 			short, found := strings.CutPrefix(name, prefix)
-			section = nil
+			section, list = nil, ""
 			if found || name == "default" {
 				short = strings.TrimSpace(short)
 				if p[short] == nil {
@@ -74,7 +76,12 @@ func (p profiles) read(path, prefix string) error {
 		}
 		value, _, _ = strings.Cut(value, " #") // a comment
 		value, _, _ = strings.Cut(value, " ;")
-		section[strings.ToLower(strings.TrimSpace(key))] = strings.TrimSpace(value)
+		if key = strings.ToLower(strings.TrimSpace(key)); indented {
+			key = list + "." + key
+		} else {
+			list = key
+		}
+		section[key] = strings.TrimSpace(value)
 	}
 	return lines.Err()
 }

@@ -92,12 +92,14 @@ func parse(at place.Place) (*config, error) {
 	c.bundle = cmp.Or(os.Getenv("AWS_CA_BUNDLE"), profile["ca_bundle"])
 	_, address := at.Endpoint()
 	if address = cmp.Or(address, profile["endpoint_url"]); address != "" {
-		// few stores other than Amazon's have a host name for each bucket
-		c.pathStyle = c.pathStyle || cmp.Or(q.Get("use_path_style"), q.Get("s3ForcePathStyle")) == ""
 		if c.endpoint, err = url.Parse(address); err != nil || c.endpoint.Host == "" {
 			return nil, at.Fail(nil,
 				"endpoint_url of the profile is not the address of a store: want http://HOST:PORT or https://HOST")
 		}
+	}
+	if style := profile["s3.addressing_style"]; q.Get("use_path_style") == "" && q.Get("s3ForcePathStyle") == "" {
+		// few stores other than Amazon's have a host name for each bucket
+		c.pathStyle = c.pathStyle || style == "path" || c.endpoint != nil && style != "virtual"
 	}
 	if c.endpoint != nil { // proxies pass the header Host on without it, and it is signed
 		port := map[string]string{place.SchemeHTTP: ":80", place.SchemeHTTPS: ":443"}[c.endpoint.Scheme]

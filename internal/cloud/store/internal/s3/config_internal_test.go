@@ -37,7 +37,8 @@ func open(t *testing.T, raw string) (*Bucket, error) {
 // TestURLs: where requests go, by the parameters of the URL, the environment and the profile.
 func TestURLs(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "config")
-	text := "[profile lan]\nregion = lab\nendpoint_url = http://minio.lan:9000/base/\n[profile wrong]\nendpoint_url = minio\n"
+	text := "[profile lan]\nregion = lab\nendpoint_url = http://minio.lan:9000/base/\n[profile wrong]\nendpoint_url = minio\n" +
+		"[profile named]\nendpoint_url = https://oss\ns3 =\n  addressing_style = virtual\n[profile path]\ns3 =\n\taddressing_style = path\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +60,9 @@ func TestURLs(t *testing.T) {
 		"s3://bags?endpoint=https://h&use_path_style=false": "https://bags.h/a/b%20c.bag",
 		"s3://bags?profile=lan":                             "http://minio.lan:9000/base/bags/a/b%20c.bag",
 		"s3://bags?profile=lan&use_path_style=false":        "http://bags.minio.lan:9000/base/a/b%20c.bag",
+		"s3://bags?profile=named":                           "https://bags.oss/a/b%20c.bag",
+		"s3://bags?profile=named&use_path_style=true":       "https://oss/bags/a/b%20c.bag",
+		"s3://bags?profile=path":                            "https://s3.us-east-1.amazonaws.com/bags/a/b%20c.bag",
 		"s3://bags?profile=lan&endpoint=http://h":           "http://h/bags/a/b%20c.bag",
 		"s3://bags?awssdk=v2&rate_limiter_capacity=1&request_checksum_calculation=when_required&response_checksum_validation=when_supported&ssetype=AWS:KMS&kmskeyid=1&anonymous=true&role=arn:x&hostname_immutable=true": "https://s3.us-east-1.amazonaws.com/bags/a/b%20c.bag",
 
