@@ -1,6 +1,7 @@
 package faults_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -72,5 +73,46 @@ func TestPowerCutOnExt4(t *testing.T) {
 			t.Errorf("message %d is lost, sent %v before the power was cut", n, st.ModTime().Sub(sent[n]))
 		}
 		t.Logf("%d messages kept of %d", n, len(sent))
+	}
+}
+
+// TestLostPages: what a power cut takes of a file, its end or pages that are zeros then, costs the chunks that it
+// touches and nothing else.
+func TestLostPages(t *testing.T) {
+	t.Parallel()
+	harness.Long(t, "repairs 126 recordings")
+	g := harness.NewGraph(t, "gomaster")
+	killAt(g, "gorecord", 1500, killTopic, "-O", "killed")
+	recorded, err := os.ReadFile(filepath.Join(g.Dir, "killed.bag.active"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	repaired := func(name string, pages []byte) {
+		g := g.In(t, name)
+		path := filepath.Join(g.Dir, "cut.bag.active")
+		if err := os.WriteFile(path, pages, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		rest(g, name, path)
+		if err := os.RemoveAll(g.Dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const page = 4096
+	for at := 0; ; at++ {
+		chunk := bytes.Index(recorded[at:], []byte("op=\x05"))
+		if chunk < 0 {
+			break
+		}
+		at += chunk
+		for cut := at&^(page-1) + page; cut < min(len(recorded), at+6*page); cut += page {
+			repaired(fmt.Sprintf("end %d", cut), recorded[:cut])
+			zeros := bytes.Clone(recorded)
+			clear(zeros[cut:])
+			repaired(fmt.Sprintf("zeros %d", cut), zeros)
+			hole := bytes.Clone(recorded)
+			clear(hole[cut:min(len(hole), cut+3*page)])
+			repaired(fmt.Sprintf("hole %d", cut), hole)
+		}
 	}
 }

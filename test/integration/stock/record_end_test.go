@@ -101,7 +101,8 @@ func splits(d time.Duration) func(*testing.T, *outcome) {
 				continue
 			}
 			m := topic.Messages
-			if got := m[len(m)-1].Time.Sub(m[0].Time); got > d {
+			// stock counts from when it opened the file: messages that waited in its queue are older
+			if got := m[len(m)-1].Time.Sub(m[0].Time); got > d && o.who == "ours" {
 				t.Errorf("%s: %s has messages of %v", o.who, name, got)
 			}
 			if !strings.Contains(o.p.Out.String(), name) {
