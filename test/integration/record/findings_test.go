@@ -217,7 +217,7 @@ func TestPreflight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close() //nolint:errcheck // nobody connects
+	defer taken.Close()
 	page := taken.Addr().String()
 	good := g.Start("gorecord", "preflight", "t", "--expect", "/t=5", "--http", "127.0.0.1:0")
 	bad := g.Start("gorecord", "preflight", "/other", "/never", "/cam/*", "--expect", "/never=1", "--expect", "/cam/*=1", "--upload", "file:///no/such/directory", "-O", "nowhere/run", "--http", page)
