@@ -102,13 +102,21 @@ func (s *SplitSink) sameFile(start, end rosbag.Time, size int64) bool {
 	if s.cut.Duration <= 0 {
 		return true
 	}
-	from := s.intervalStart
-	if s.current == nil {
-		from = start
-	} else if since := start.Sub(from); since >= s.cut.Duration {
-		from = from.Add(since - since%s.cut.Duration)
+	from := start
+	if s.current != nil {
+		from = s.intervalOf(start)
 	}
 	return end.Sub(from) < s.cut.Duration
+}
+
+// intervalOf returns the start of the interval of SplitRule.Duration that a time is in: the current one if
+// the time is earlier.
+func (s *SplitSink) intervalOf(t rosbag.Time) rosbag.Time {
+	since := t.Sub(s.intervalStart)
+	if since < s.cut.Duration {
+		return s.intervalStart
+	}
+	return s.intervalStart.Add(since - since%s.cut.Duration)
 }
 
 // fileFor returns the file for a message.
@@ -184,11 +192,11 @@ func (s *SplitSink) startsNextFile(t rosbag.Time) bool {
 	if s.cut.Duration <= 0 {
 		return false
 	}
-	since := t.Sub(s.intervalStart)
-	if since < s.cut.Duration {
+	start := s.intervalOf(t)
+	if start == s.intervalStart {
 		return false
 	}
-	s.intervalStart = s.intervalStart.Add(since - since%s.cut.Duration)
+	s.intervalStart = start
 	return true
 }
 
