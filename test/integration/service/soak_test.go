@@ -116,6 +116,7 @@ type audience struct {
 // audienceMember is a viewer or a page, or those that follow each other at one place.
 type audienceMember struct {
 	name   string
+	stays  bool         // until the audience leaves
 	bytes  atomic.Int64 // received
 	visits atomic.Int64
 }
@@ -128,21 +129,23 @@ func (s *soak) admit() *audience {
 	s.g.T.Cleanup(cancel)
 	view := func(ctx context.Context, bytes *atomic.Int64) { viewer.Count(ctx, s.web, viewer.Options{}, bytes) }
 	follow := func(ctx context.Context, bytes *atomic.Int64) { followEvents(ctx, s.web, bytes) }
-	const always = 24 * time.Hour
-	a.place(ctx, "a viewer that stays", always, view)
+	a.place(ctx, "a viewer that stays", 0, view)
 	a.place(ctx, "viewers that leave", 3*time.Second, view)
-	a.place(ctx, "a page that stays", always, follow)
+	a.place(ctx, "a page that stays", 0, follow)
 	a.place(ctx, "pages that leave", 3*time.Second, follow)
 	return a
 }
 
-// place lets somebody look for a while, again and again until the audience leaves.
+// place lets somebody look for a while, again and again until the audience leaves; 0 is until then.
 func (a *audience) place(ctx context.Context, name string, stay time.Duration, look func(context.Context, *atomic.Int64)) {
-	m := &audienceMember{name: name}
+	m := &audienceMember{name: name, stays: stay == 0}
 	a.seen = append(a.seen, m)
 	a.all.Go(func() {
 		for ctx.Err() == nil {
-			visit, cancel := context.WithTimeout(ctx, stay)
+			visit, cancel := ctx, func() {}
+			if !m.stays {
+				visit, cancel = context.WithTimeout(ctx, stay)
+			}
 			m.visits.Add(1)
 			look(visit, &m.bytes)
 			cancel()
@@ -160,7 +163,7 @@ func (a *audience) leave() {
 		if m.bytes.Load() == 0 {
 			a.t.Errorf("%s: nothing was seen", m.name)
 		}
-		if strings.HasSuffix(m.name, "stays") && m.visits.Load() > 1 {
+		if m.stays && m.visits.Load() > 1 {
 			a.t.Errorf("%s: was sent away %d times", m.name, m.visits.Load()-1)
 		}
 	}
